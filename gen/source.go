@@ -1,0 +1,33 @@
+package gen
+
+import "math/bits"
+
+// golden is the step of a splitmix64 stream.
+const golden = 0x9e3779b97f4a7c15
+
+// mix is splitmix64's finaliser: it spreads the bits of one word.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// source is a splitmix64 stream. Seeding is one assignment; math/rand's default
+// source takes about as long to seed as it takes to make a whole sequence.
+type source struct{ state uint64 }
+
+func (s *source) next() uint64 {
+	s.state += golden
+	return mix(s.state)
+}
+
+// below draws from 0 to n-1; n must be above zero.
+func (s *source) below(n int) int {
+	high, _ := bits.Mul64(s.next(), uint64(n))
+	return int(high)
+}
+
+// chance is true in so many of a hundred draws.
+func (s *source) chance(percent int) bool {
+	return percent > 0 && s.below(100) < percent
+}
