@@ -1,0 +1,397 @@
+package oracle
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"unicode/utf8"
+)
+
+// Bounds on one decoded message. A node is one value of a message.
+const (
+	maxDepth = 16
+	maxNodes = 4 << 20
+)
+
+// nodeKind is the type of one value of a message.
+type nodeKind uint8
+
+const (
+	nodeNone nodeKind = iota
+	nodeBool
+	nodeInt
+	nodeBytes
+	nodeText
+	nodeList // list or tuple: children in order
+	nodeDict // children are key, value, key, value
+	nodeRef  // stands for an earlier node
+)
+
+// node is one value. Nodes lie in the order of the message: the children of node
+// i begin at i+1, and its next sibling is at end.
+type node struct {
+	kind nodeKind
+	end  int32
+	// n is the value of an integer or boolean, or the place a reference stands for.
+	n int64
+	// text is the text, or the bytes, as a view of the message or interned.
+	text string
+}
+
+// tree is one decoded message. Its memory is reused by the next.
+type tree struct {
+	nodes []node
+	refs  []int32
+	// names keeps one string for each key text ever seen by this decoder, so
+	// that equal keys are one string and decoding allocates nothing for them.
+	names map[string]string
+}
+
+// intern gives the one string for text.
+func (t *tree) intern(text []byte) string {
+	if s, ok := t.names[string(text)]; ok {
+		return s
+	}
+	if t.names == nil || len(t.names) > 1<<16 {
+		t.names = make(map[string]string)
+	}
+	s := string(text)
+	t.names[s] = s
+	return s
+}
+
+// resolve follows a reference.
+func (t *tree) resolve(i int32) *node {
+	n := &t.nodes[i]
+	if n.kind == nodeRef {
+		return &t.nodes[n.n]
+	}
+	return n
+}
+
+// at gives the place that a node's content is at, behind references.
+func (t *tree) at(i int32) int32 {
+	if t.nodes[i].kind == nodeRef {
+		return int32(t.nodes[i].n)
+	}
+	return i
+}
+
+// decodeMarshal reads one value of Python's marshal format: None, booleans,
+// integers that fit 64 bits, bytes, text, lists, tuples, dicts and references.
+// The tree's text and bytes of more than key length are views of data.
+func (t *tree) decodeMarshal(data []byte) error {
+	t.nodes, t.refs = t.nodes[:0], t.refs[:0]
+	d := marshalDecoder{tree: t, data: data}
+	if err := d.value(0); err != nil {
+		return fmt.Errorf("at byte %d: %w", d.pos, err)
+	}
+	if d.pos != len(data) {
+		return fmt.Errorf("at byte %d: %d bytes behind the message", d.pos, len(data)-d.pos)
+	}
+	return nil
+}
+
+type marshalDecoder struct {
+	*tree
+	data []byte
+	pos  int
+}
+
+var (
+	errShort   = errors.New("the message is cut off")
+	errDeep    = fmt.Errorf("values are nested more than %d deep", maxDepth)
+	errMany    = fmt.Errorf("more than %d values", maxNodes)
+	errNumber  = errors.New("an integer does not fit 64 bits")
+	errNotUTF8 = errors.New("text is not UTF-8")
+	errRef     = errors.New("a reference to something other than a whole plain value before it")
+)
+
+// The type codes of the marshal format, and the flag of a value that later
+// values may refer to.
+const (
+	codeNull, codeNone, codeTrue, codeFalse = '0', 'N', 'T', 'F'
+	codeInt, codeLong, codeBytes            = 'i', 'l', 's'
+	codeUnicode, codeInterned               = 'u', 't'
+	codeASCII, codeASCIIInterned            = 'a', 'A'
+	codeShortASCII, codeShortASCIIInterned  = 'z', 'Z'
+	codeTuple, codeSmallTuple, codeList     = '(', ')', '['
+	codeDict, codeRef                       = '{', 'r'
+	flagRef                                 = 0x80
+)
+
+func (d *marshalDecoder) take(n int) ([]byte, error) {
+	if n < 0 || n > len(d.data)-d.pos {
+		return nil, errShort
+	}
+	out := d.data[d.pos : d.pos+n]
+	d.pos += n
+	return out, nil
+}
+
+func (d *marshalDecoder) length() (int, error) {
+	b, err := d.take(4)
+	if err != nil {
+		return 0, err
+	}
+	return int(int32(binary.LittleEndian.Uint32(b))), nil
+}
+
+// value appends one value and its children to the tree.
+func (d *marshalDecoder) value(depth int) error {
+	if d.pos >= len(d.data) {
+		return errShort
+	}
+	if depth > maxDepth {
+		return errDeep
+	}
+	if len(d.nodes) >= maxNodes {
+		return errMany
+	}
+	code := d.data[d.pos]
+	d.pos++
+	place := int32(len(d.nodes))
+	if code&flagRef != 0 {
+		d.refs = append(d.refs, place)
+		code &^= flagRef
+	}
+	d.nodes = append(d.nodes, node{end: place + 1})
+	n := &d.nodes[place]
+	switch code {
+	case codeNone:
+	case codeTrue, codeFalse:
+		n.kind = nodeBool
+		if code == codeTrue {
+			n.n = 1
+		}
+	case codeInt:
+		length, err := d.length()
+		if err != nil {
+			return err
+		}
+		n.kind, n.n = nodeInt, int64(length)
+	case codeLong:
+		number, err := d.long()
+		if err != nil {
+			return err
+		}
+		n.kind, n.n = nodeInt, number
+	case codeBytes, codeUnicode, codeInterned, codeASCII, codeASCIIInterned, codeShortASCII, codeShortASCIIInterned:
+		return d.text(n, code)
+	case codeRef:
+		index, err := d.length()
+		if err != nil {
+			return err
+		}
+		if index < 0 || index >= len(d.refs) {
+			return errRef
+		}
+		target := d.at(d.refs[index])
+		if target >= place || !d.leaf(target) {
+			return errRef
+		}
+		n.kind, n.n = nodeRef, int64(target)
+	case codeTuple, codeList, codeSmallTuple:
+		return d.list(place, code, depth)
+	case codeDict:
+		return d.dict(place, depth)
+	default:
+		return fmt.Errorf("type code %q is not one this protocol uses", code)
+	}
+	return nil
+}
+
+// leaf tells whether the node has no children. Only such may be referred to: a
+// value that holds itself would never end, and one that holds the same large
+// value many times would unfold to more than was sent.
+func (d *marshalDecoder) leaf(place int32) bool {
+	n := &d.nodes[place]
+	return n.kind != nodeList && n.kind != nodeDict || n.n == 0
+}
+
+func (d *marshalDecoder) text(n *node, code byte) error {
+	var size int
+	if code == codeShortASCII || code == codeShortASCIIInterned {
+		b, err := d.take(1)
+		if err != nil {
+			return err
+		}
+		size = int(b[0])
+	} else {
+		length, err := d.length()
+		if err != nil {
+			return err
+		}
+		size = length
+	}
+	b, err := d.take(size)
+	if err != nil {
+		return err
+	}
+	if code == codeBytes {
+		n.kind, n.text = nodeBytes, view(b)
+		return nil
+	}
+	if !utf8.Valid(b) {
+		return errNotUTF8
+	}
+	n.kind, n.text = nodeText, d.intern(b)
+	return nil
+}
+
+// long reads an integer in digits of 15 bits, least first; the sign is that of
+// the count.
+func (d *marshalDecoder) long() (int64, error) {
+	count, err := d.length()
+	if err != nil {
+		return 0, err
+	}
+	negative := count < 0
+	if negative {
+		count = -count
+	}
+	if count < 0 || count > 4 {
+		return 0, errNumber
+	}
+	b, err := d.take(2 * count)
+	if err != nil {
+		return 0, err
+	}
+	var number int64
+	for i := count - 1; i >= 0; i-- {
+		number = number<<15 | int64(binary.LittleEndian.Uint16(b[2*i:])&0x7fff)
+	}
+	if negative {
+		number = -number
+	}
+	return number, nil
+}
+
+func (d *marshalDecoder) list(place int32, code byte, depth int) error {
+	var count int
+	if code == codeSmallTuple {
+		b, err := d.take(1)
+		if err != nil {
+			return err
+		}
+		count = int(b[0])
+	} else {
+		length, err := d.length()
+		if err != nil {
+			return err
+		}
+		count = length
+	}
+	if count < 0 || count > len(d.data)-d.pos {
+		return errShort
+	}
+	n := &d.nodes[place]
+	n.kind, n.n = nodeList, int64(count)
+	for range count {
+		if err := d.value(depth + 1); err != nil {
+			return err
+		}
+	}
+	d.nodes[place].end = int32(len(d.nodes))
+	return nil
+}
+
+func (d *marshalDecoder) dict(place int32, depth int) error {
+	d.nodes[place].kind = nodeDict
+	d.nodes[place].n = 1 // no leaf while it is read
+	pairs := int64(0)
+	for {
+		if d.pos < len(d.data) && d.data[d.pos] == codeNull {
+			d.pos++
+			break
+		}
+		for range 2 {
+			if err := d.value(depth + 1); err != nil {
+				return err
+			}
+		}
+		pairs++
+	}
+	d.nodes[place].n = pairs
+	d.nodes[place].end = int32(len(d.nodes))
+	return nil
+}
+
+// decodeJSON reads one value of JSON into the same tree. Objects come sorted by
+// key, since JSON gives them no order.
+func (t *tree) decodeJSON(data []byte) error {
+	t.nodes, t.refs = t.nodes[:0], t.refs[:0]
+	if !utf8.Valid(data) {
+		return errNotUTF8
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return err
+	}
+	if decoder.More() {
+		return errors.New("more than one value in the line")
+	}
+	return t.addJSON(value, 0)
+}
+
+func (t *tree) addJSON(value any, depth int) error {
+	if depth > maxDepth {
+		return errDeep
+	}
+	if len(t.nodes) >= maxNodes {
+		return errMany
+	}
+	place := len(t.nodes)
+	t.nodes = append(t.nodes, node{})
+	n := node{}
+	switch value := value.(type) {
+	case nil:
+	case bool:
+		n.kind = nodeBool
+		if value {
+			n.n = 1
+		}
+	case json.Number:
+		number, err := value.Int64()
+		if err != nil {
+			return errNumber
+		}
+		n.kind, n.n = nodeInt, number
+	case string:
+		n.kind, n.text = nodeText, t.intern([]byte(value))
+	case []any:
+		n.kind, n.n = nodeList, int64(len(value))
+		for _, part := range value {
+			if err := t.addJSON(part, depth+1); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		n.kind, n.n = nodeDict, int64(len(value))
+		keys := make([]string, 0, len(value))
+		for key := range value {
+			keys = append(keys, key)
+		}
+		sort.Strings(keys)
+		for _, key := range keys {
+			if err := t.addJSON(key, depth+1); err != nil {
+				return err
+			}
+			if err := t.addJSON(value[key], depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	n.end = int32(len(t.nodes))
+	t.nodes[place] = n
+	return nil
+}
+
+// hexBytes reads bytes that a JSON message carries as text.
+func hexBytes(text string) ([]byte, error) { return hex.DecodeString(text) }

@@ -1,0 +1,240 @@
+package oracle
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/diffstore/diffstore/op"
+)
+
+// share is what this room adds to each row of the table of operations: how the
+// op's arguments stand behind its code in a request.
+var share = [op.NumKinds]struct {
+	marshal func(e *marshalEncoder, o *op.Op)
+	json    func(t *objectTable, o *op.Op) []any
+}{
+	op.Put: {
+		marshal: func(e *marshalEncoder, o *op.Op) {
+			e.tuple(4)
+			e.integer(int(op.Put))
+			e.tuple(len(o.Objects))
+			for i := range o.Objects {
+				e.integer(e.objects.place(&o.Objects[i]))
+			}
+			e.keys(o.Retain)
+			e.keys(o.Release)
+		},
+		json: func(t *objectTable, o *op.Op) []any {
+			places := make([]int, len(o.Objects))
+			for i := range o.Objects {
+				places[i] = t.place(&o.Objects[i])
+			}
+			return []any{int(op.Put), places, orEmpty(o.Retain), orEmpty(o.Release)}
+		},
+	},
+	op.Get: {
+		marshal: func(e *marshalEncoder, o *op.Op) {
+			e.tuple(2)
+			e.integer(int(op.Get))
+			e.list(len(o.Keys))
+			for _, key := range o.Keys {
+				e.key(key)
+			}
+		},
+		json: func(_ *objectTable, o *op.Op) []any { return []any{int(op.Get), orEmpty(o.Keys)} },
+	},
+	op.Close: {
+		marshal: func(e *marshalEncoder, _ *op.Op) {
+			e.tuple(1)
+			e.integer(int(op.Close))
+		},
+		json: func(_ *objectTable, _ *op.Op) []any { return []any{int(op.Close)} },
+	},
+}
+
+func orEmpty(keys []string) []string {
+	if keys == nil {
+		return []string{}
+	}
+	return keys
+}
+
+// objectTable lists the distinct objects of a request, so that the oracle makes
+// each once however often it is put.
+type objectTable struct {
+	list []*op.Object
+	at   map[objectID]int
+}
+
+// objectID is what makes an object distinct.
+type objectID struct{ key, payload string }
+
+func (t *objectTable) reset() {
+	t.list = t.list[:0]
+	if t.at == nil || len(t.at) > 1<<16 {
+		t.at = make(map[objectID]int)
+	}
+	clear(t.at)
+}
+
+// place gives the object's place in the table, adding it when it is new.
+func (t *objectTable) place(object *op.Object) int {
+	id := objectID{object.Key, view(object.Payload)}
+	if at, ok := t.at[id]; ok {
+		return at
+	}
+	at := len(t.list)
+	t.list = append(t.list, object)
+	t.at[id] = at
+	return at
+}
+
+// marshalEncoder writes requests in Python's marshal format. A key is written
+// once in a message and referred to afterwards, which is quick to read and makes
+// equal keys one object, as they are in a real caller.
+type marshalEncoder struct {
+	buf     []byte
+	objects objectTable
+	refs    map[string]uint32
+}
+
+// request encodes a batch into a frame that is valid until the next call.
+func (e *marshalEncoder) request(batch []op.Sequence, ask Ask) []byte {
+	e.objects.reset()
+	if e.refs == nil || len(e.refs) > 1<<16 {
+		e.refs = make(map[string]uint32)
+	}
+	clear(e.refs)
+	// The sequences come first in the message, so that the table of objects is
+	// known when it is written behind them.
+	e.buf = append(e.buf[:0], 0, 0, 0, 0, codeDict)
+	e.word("sequences")
+	e.list(len(batch))
+	for i := range batch {
+		sequence := &batch[i]
+		e.tuple(3)
+		e.integer(sequence.Slots)
+		e.integer(sequence.ObjectBytes)
+		e.list(len(sequence.Ops))
+		for j := range sequence.Ops {
+			o := &sequence.Ops[j]
+			share[o.Kind].marshal(e, o)
+		}
+	}
+	e.word("objects")
+	e.list(len(e.objects.list))
+	for _, object := range e.objects.list {
+		e.tuple(2)
+		e.key(object.Key)
+		e.buf = append(e.buf, codeBytes)
+		e.length(len(object.Payload))
+		e.buf = append(e.buf, object.Payload...)
+	}
+	if ask.stepwise {
+		e.word("stepwise")
+		e.buf = append(e.buf, codeTrue)
+	}
+	if ask.Hashes {
+		e.word("hashes")
+		e.buf = append(e.buf, codeTrue)
+		e.word("watched")
+		e.keys(ask.Watched)
+	}
+	e.buf = append(e.buf, codeNull)
+	binary.LittleEndian.PutUint32(e.buf, uint32(len(e.buf)-4))
+	return e.buf
+}
+
+func (e *marshalEncoder) length(n int) {
+	e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(n))
+}
+
+func (e *marshalEncoder) integer(n int) {
+	if n == int(int32(n)) {
+		e.buf = append(e.buf, codeInt)
+		e.length(n)
+		return
+	}
+	digits, sign := uint64(n), 1
+	if n < 0 {
+		digits, sign = uint64(-n), -1
+	}
+	count := 0
+	for rest := digits; rest > 0; rest >>= 15 {
+		count++
+	}
+	e.buf = append(e.buf, codeLong)
+	e.length(sign * count)
+	for ; digits > 0; digits >>= 15 {
+		e.buf = binary.LittleEndian.AppendUint16(e.buf, uint16(digits&0x7fff))
+	}
+}
+
+func (e *marshalEncoder) tuple(n int) {
+	if n < 256 {
+		e.buf = append(e.buf, codeSmallTuple, byte(n))
+		return
+	}
+	e.buf = append(e.buf, codeTuple)
+	e.length(n)
+}
+
+func (e *marshalEncoder) list(n int) {
+	e.buf = append(e.buf, codeList)
+	e.length(n)
+}
+
+func (e *marshalEncoder) keys(keys []string) {
+	e.tuple(len(keys))
+	for _, key := range keys {
+		e.key(key)
+	}
+}
+
+// word writes a text that is not referred to.
+func (e *marshalEncoder) word(text string) {
+	e.buf = append(e.buf, codeUnicode)
+	e.length(len(text))
+	e.buf = append(e.buf, text...)
+}
+
+func (e *marshalEncoder) key(key string) {
+	if ref, ok := e.refs[key]; ok {
+		e.buf = append(e.buf, codeRef)
+		e.length(int(ref))
+		return
+	}
+	e.refs[key] = uint32(len(e.refs))
+	e.buf = append(e.buf, codeUnicode|flagRef)
+	e.length(len(key))
+	e.buf = append(e.buf, key...)
+}
+
+// jsonRequest is the same request for the wire that people read.
+func jsonRequest(batch []op.Sequence, ask Ask) ([]byte, error) {
+	var table objectTable
+	table.reset()
+	sequences := make([]any, len(batch))
+	for i := range batch {
+		ops := make([]any, len(batch[i].Ops))
+		for j := range batch[i].Ops {
+			o := &batch[i].Ops[j]
+			ops[j] = share[o.Kind].json(&table, o)
+		}
+		sequences[i] = []any{batch[i].Slots, batch[i].ObjectBytes, ops}
+	}
+	objects := make([][2]string, len(table.list))
+	for i, object := range table.list {
+		objects[i] = [2]string{object.Key, hex.EncodeToString(object.Payload)}
+	}
+	request := map[string]any{"objects": objects, "sequences": sequences}
+	if ask.stepwise {
+		request["stepwise"] = true
+	}
+	if ask.Hashes {
+		request["hashes"], request["watched"] = true, orEmpty(ask.Watched)
+	}
+	line, err := json.Marshal(request)
+	return append(line, '\n'), err
+}

@@ -1,0 +1,317 @@
+package oracle
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/diffstore/diffstore/op"
+)
+
+// batchSlack is the time that an op in a batch gets beside the one op time-out
+// of the whole batch: a hang in one of thousands of ops must show soon, and a
+// busy machine must not look like one. A black box replays, so it gets more.
+const (
+	batchSlack         = 2 * time.Millisecond
+	batchSlackBlackBox = 200 * time.Millisecond
+)
+
+// Oracle is one subject in a process of its own. It is used by one goroutine.
+//
+// Batches are submitted and collected in the same order; two may be under way,
+// so that the process always has work. When the process dies or hangs, the
+// batch is run again one op a message: a death at the same op twice is what the
+// store does, and stands in the run as a crash or hang; one that does not recur
+// is an incident, which says nothing about the store.
+type Oracle struct {
+	launch    Launch
+	ask       Ask
+	process   *process
+	hello     hello
+	sees      op.Sees
+	readers   [2]reader
+	pending   [][]op.Sequence
+	incidents []string
+	stderr    string
+	collected int
+}
+
+// Open starts an oracle. Its error is a *Fault.
+func Open(launch Launch, ask Ask) (*Oracle, error) {
+	p, err := start(launch)
+	if err != nil {
+		return nil, err
+	}
+	if ask.Hashes && !p.hello.Hashes {
+		p.end()
+		return nil, &Fault{Kind: "config", Spec: launch.Spec, What: "it cannot count hashes"}
+	}
+	return &Oracle{launch: launch, ask: ask, process: p, hello: p.hello, sees: p.sees}, nil
+}
+
+// Identity says which store runs, in which interpreter.
+func (o *Oracle) Identity() op.Identity {
+	h := o.hello
+	path := o.launch.Path
+	if path == "" && o.launch.Config.Source == nil {
+		path = h.Path
+	}
+	adapter := h.Adapter
+	for _, name := range h.Stubbed {
+		adapter += " without " + name
+	}
+	return op.Identity{
+		Name: o.launch.Spec, Version: o.launch.Version, Commit: o.launch.Commit, Path: path,
+		SHA256: h.SHA256, Class: h.Class, Adapter: adapter, Python: h.Python, Wire: h.Wire,
+	}
+}
+
+// Sees says what the oracle observes.
+func (o *Oracle) Sees() op.Sees {
+	if o.ask.Hashes {
+		return o.sees | op.SeesHashes
+	}
+	return o.sees
+}
+
+// BlackBox tells whether the state is probed through the public interface only.
+func (o *Oracle) BlackBox() bool { return o.hello.Adapter == "black-box" }
+
+// Incidents lists the deaths and hangs that did not recur.
+func (o *Oracle) Incidents() []string { return o.incidents }
+
+// Stderr is the end of what the processes wrote to their standard error.
+func (o *Oracle) Stderr() string {
+	if o.process != nil {
+		return o.stderr + o.process.stderr.String()
+	}
+	return o.stderr
+}
+
+// Submit hands over a batch. The batch must stay as it is until it is collected.
+func (o *Oracle) Submit(batch []op.Sequence) error {
+	if o.process != nil {
+		if err := o.process.send(batch, o.ask); err != nil {
+			return err
+		}
+	}
+	o.pending = append(o.pending, batch)
+	return nil
+}
+
+// Collect waits for the oldest batch under way and fills dst, one run a
+// sequence. What dst holds is valid until the next but one Collect.
+func (o *Oracle) Collect(dst []op.Run) error {
+	batch := o.pending[0]
+	o.pending = o.pending[1:]
+	if o.process != nil {
+		r := &o.readers[o.collected%2]
+		o.collected++
+		// The reply's memory belongs to the reader, since two are in use.
+		o.process.reply, r.body = r.body, nil
+		err := o.process.receive(r, o.batchLimit(batch))
+		r.body = o.process.reply
+		if err == nil {
+			err = r.runs(batch, o.ask.Hashes, dst)
+		}
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, errDead) {
+			fault := o.fault("protocol", err.Error())
+			o.drop()
+			return fault
+		}
+	}
+	why := o.drop()
+	if err := o.stepwise(batch, dst, why); err != nil {
+		return err
+	}
+	// What was under way behind the batch went with the process.
+	return o.restart()
+}
+
+func (o *Oracle) fault(kind, what string) *Fault {
+	return &Fault{Kind: kind, Spec: o.launch.Spec, What: oneLine(what), Stderr: o.Stderr()}
+}
+
+// batchLimit is how long a batch may take.
+func (o *Oracle) batchLimit(batch []op.Sequence) time.Duration {
+	slack, ops := batchSlack, 0
+	if o.BlackBox() {
+		slack = batchSlackBlackBox
+	}
+	for i := range batch {
+		ops += len(batch[i].Ops)
+	}
+	return o.launch.opTimeout() + time.Duration(ops)*slack
+}
+
+// drop ends the process and says how it ended.
+func (o *Oracle) drop() (how op.ErrorKind) {
+	how = op.CrashError
+	if p := o.process; p != nil {
+		p.end()
+		if p.timedOut.Load() {
+			how = op.HangError
+		}
+		o.stderr = p.stderr.String()
+		if len(o.stderr) > stderrKept {
+			o.stderr = o.stderr[len(o.stderr)-stderrKept:]
+		}
+		o.process = nil
+	}
+	return how
+}
+
+// restart starts a process and hands it what is under way.
+func (o *Oracle) restart() error {
+	p, err := start(o.launch)
+	if err != nil {
+		return err
+	}
+	o.process = p
+	for _, batch := range o.pending {
+		if err := p.send(batch, o.ask); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stepwise runs a batch again whose process died or hung, one op a message.
+func (o *Oracle) stepwise(batch []op.Sequence, dst []op.Run, first op.ErrorKind) error {
+	recurred := false
+	for i := range batch {
+		at, how, err := o.watch(batch[i:i+1], &dst[i])
+		if err != nil {
+			return err
+		}
+		if at < 0 {
+			continue
+		}
+		// Once more, to tell a death of this op from one that was in the air.
+		again, howAgain, err := o.watch(batch[i:i+1], &dst[i])
+		if err != nil {
+			return err
+		}
+		if again != at || how != howAgain {
+			o.incidents = append(o.incidents, fmt.Sprintf("%s at op %d, which did not recur", deathWord(how), at))
+			if again < 0 {
+				continue
+			}
+		}
+		recurred = true
+	}
+	if !recurred {
+		o.incidents = append(o.incidents, deathWord(first)+" in a batch, which did not recur when the batch was run again")
+	}
+	return nil
+}
+
+func deathWord(how op.ErrorKind) string {
+	if how == op.HangError {
+		return "a hang"
+	}
+	return "a death of the process"
+}
+
+// watch runs one sequence one op a message in a fresh process if need be. It
+// gives the op at which the process died or hung, counted from 0, or -1; -1 is
+// also what a death outside any op gives, as an error.
+func (o *Oracle) watch(one []op.Sequence, dst *op.Run) (at int, how op.ErrorKind, err error) {
+	if o.process == nil {
+		if o.process, err = start(o.launch); err != nil {
+			return -1, 0, err
+		}
+	}
+	ask := o.ask
+	ask.stepwise = true
+	if err := o.process.send(one, ask); err != nil {
+		return -1, 0, err
+	}
+	dst.Refused, dst.Steps = nil, dst.Steps[:0]
+	sequence := &one[0]
+	for {
+		// The runs of a batch outlive the next message, so each gets its own memory.
+		r := &reader{}
+		o.process.reply = nil
+		err := o.process.receive(r, o.stepLimit(sequence))
+		if err != nil {
+			if !errors.Is(err, errDead) {
+				fault := o.fault("protocol", err.Error())
+				o.drop()
+				return -1, 0, fault
+			}
+			return o.died(sequence, dst)
+		}
+		step, ok := r.field(0, "step")
+		if !ok {
+			return -1, 0, o.finish(r, one, dst)
+		}
+		if len(dst.Steps) == len(sequence.Ops) {
+			return -1, 0, o.fault("protocol", "it sent more steps than the sequence has ops")
+		}
+		if err := r.step(step, sequence, ask.Hashes, dst); err != nil {
+			return -1, 0, o.fault("protocol", err.Error())
+		}
+	}
+}
+
+func (o *Oracle) stepLimit(sequence *op.Sequence) time.Duration {
+	if o.BlackBox() {
+		return o.launch.opTimeout() + time.Duration(len(sequence.Ops))*batchSlackBlackBox
+	}
+	return o.launch.opTimeout()
+}
+
+// died records the death at the op whose step did not come.
+func (o *Oracle) died(sequence *op.Sequence, dst *op.Run) (int, op.ErrorKind, error) {
+	how := o.drop()
+	at := len(dst.Steps)
+	if at == len(sequence.Ops) {
+		return -1, how, o.fault("death", "it ends after the last op of a sequence"+lastLine(o.stderr))
+	}
+	_, now := extend(dst)
+	message := "the process ended in this op"
+	if how == op.HangError {
+		message = fmt.Sprintf("no answer within %v", o.launch.opTimeout())
+	}
+	now.Outcome = op.Outcome{Err: op.NewError(how, deathWord(how), message+lastLine(o.stderr), "")}
+	now.State = op.State{}
+	now.Victims = now.Victims[:0]
+	return at, how, nil
+}
+
+// finish reads the message behind the last step: it says whether the
+// constructor refused.
+func (o *Oracle) finish(r *reader, one []op.Sequence, dst *op.Run) error {
+	list, ok := r.field(0, "runs")
+	if !ok {
+		return o.fault("protocol", "the reply has no runs")
+	}
+	run, _, err := r.list(list, "runs", 1)
+	if err != nil {
+		return o.fault("protocol", err.Error())
+	}
+	refused, _, err := r.list(run, "a run", 2)
+	if err != nil {
+		return o.fault("protocol", err.Error())
+	}
+	if r.resolve(refused).kind != nodeNone {
+		if dst.Refused, err = r.failure(refused); err != nil {
+			return o.fault("protocol", err.Error())
+		}
+		return nil
+	}
+	if len(dst.Steps) != len(one[0].Ops) {
+		return o.fault("protocol", fmt.Sprintf("it sent %d steps for %d ops", len(dst.Steps), len(one[0].Ops)))
+	}
+	return nil
+}
+
+// Close ends the process.
+func (o *Oracle) Close() {
+	o.pending = nil
+	o.drop()
+}
