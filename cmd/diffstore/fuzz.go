@@ -1,0 +1,209 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/pflag"
+
+	"github.com/diffstore/diffstore/diff"
+	"github.com/diffstore/diffstore/gen"
+	"github.com/diffstore/diffstore/op"
+	"github.com/diffstore/diffstore/report"
+	"github.com/diffstore/diffstore/traces"
+)
+
+var fuzz = command{
+	name:      "fuzz",
+	says:      "run generated sequences on the Go model and a Python store, and compare after every op",
+	arguments: "[--oracle SPEC] [--profile NAME] [--seed N] [--sequences N]",
+	example:   "diffstore fuzz --oracle vllm==0.32.0 --profile production --sequences 20000 --strict",
+	flags: func(set *pflag.FlagSet) func(*environment, []string) (diff.Verdict, error) {
+		f := &fuzzFlags{}
+		f.subjectFlags.declare(set)
+		f.campaignFlags.declare(set)
+		f.outputFlags.declare(set)
+		return f.run
+	},
+}
+
+// campaignFlags are what sequences to make and how many.
+type campaignFlags struct {
+	config     gen.Config
+	seed       uint64
+	first      int
+	sequences  int
+	duration   time.Duration
+	workers    int
+	writeAhead string
+}
+
+func (f *campaignFlags) declare(set *pflag.FlagSet) {
+	var names []string
+	for _, p := range gen.Profiles() {
+		names = append(names, fmt.Sprintf("%-11s %s", p.Name, p.Says))
+	}
+	set.StringVar(&f.config.Profile, "profile", gen.DefaultProfile, "what traffic to make:\n"+strings.Join(names, "\n"))
+	set.Uint64Var(&f.seed, "seed", 1, "base seed; the same seed gives the same cases and the same reduced trace")
+	set.IntVar(&f.first, "first", 0, "index of the first case")
+	set.IntVar(&f.sequences, "sequences", 5000, "how many sequences; 0 with --duration: as many as fit")
+	set.DurationVar(&f.duration, "duration", 0, "stop after this time (0: when all sequences are done)")
+	set.IntVar(&f.workers, "workers", runtime.NumCPU(), "how many oracle processes")
+	set.IntVar(&f.config.MaxOps, "ops", 0, fmt.Sprintf("most ops in a sequence (0: %d, and rarely more)", gen.DefaultMaxOps))
+	set.IntVar(&f.config.MaxSlots, "max-slots", 0, fmt.Sprintf("most slots of a drawn store (0: %d)", gen.DefaultMaxSlots))
+	set.IntVar(&f.config.Slots, "slots", 0, "slots of every store (0: drawn)")
+	set.IntVar(&f.config.ObjectBytes, "object-bytes", 0, "bytes of every object (0: drawn)")
+	set.StringVar(&f.writeAhead, "write-ahead", "", "file that every sequence is written to before the store sees it")
+}
+
+func (f *campaignFlags) check() error {
+	if err := f.config.Check(); err != nil {
+		return &usageError{err.Error()}
+	}
+	switch {
+	case f.sequences < 0 || f.first < 0:
+		return &usageError{"--sequences and --first must not be below 0"}
+	case f.sequences == 0 && f.duration <= 0:
+		return &usageError{"--sequences 0 needs --duration"}
+	case f.workers < 1 || f.workers > 1024:
+		return &usageError{"--workers must be from 1 to 1024"}
+	}
+	return nil
+}
+
+// outputFlags are where a run's findings go.
+type outputFlags struct {
+	out      string
+	json     bool
+	noReduce bool
+}
+
+func (f *outputFlags) declare(set *pflag.FlagSet) {
+	set.StringVar(&f.out, "out", "diffstore-runs", "folder for the files of a failing run")
+	set.BoolVar(&f.noReduce, "no-reduce", false, "do not shorten the sequence that diverges")
+	set.BoolVar(&f.json, "json", false, "print the run as JSON")
+}
+
+// print writes the run in the form that was asked for.
+func (f *outputFlags) print(env *environment, r *report.Run) error {
+	if !f.json {
+		r.Text(env.stdout, env.palette)
+		return nil
+	}
+	out, err := r.JSON()
+	if err != nil {
+		return err
+	}
+	_, err = env.stdout.Write(out)
+	return err
+}
+
+type fuzzFlags struct {
+	subjectFlags
+	campaignFlags
+	outputFlags
+}
+
+func (f *fuzzFlags) run(env *environment, args []string) (diff.Verdict, error) {
+	if err := noArguments(args); err != nil {
+		return 0, err
+	}
+	if err := f.campaignFlags.check(); err != nil {
+		return 0, err
+	}
+	opens, err := f.pair(env)
+	if err != nil {
+		return 0, err
+	}
+	if err := report.Reserve(f.out); err != nil {
+		return 0, err
+	}
+	campaign := &diff.Campaign{
+		Gen: f.config, Seed: f.seed, First: f.first, Sequences: f.sequences, Duration: f.duration, Workers: f.workers,
+		Subjects: opens, Judge: func() diff.Judge { return diff.Pair(f.options) },
+	}
+	done, err := f.watch(env, campaign)
+	if err != nil {
+		return 0, err
+	}
+	result, failure := campaign.Run(env.ctx)
+	if err := done(); err != nil && failure == nil {
+		failure = err
+	}
+	if failure != nil && result.Sequences == 0 {
+		return 0, failure
+	}
+	r := &report.Run{
+		Command: "fuzz", Repeat: env.line, Seed: f.seed, Profile: f.config.Profile, Model: f.model, Oracle: f.oracle,
+		Result: result, Strict: f.options.Strict,
+	}
+	r.Verdict, r.Why = diff.Conclude(result, failure, result.Stats.Floors(f.config))
+	if r.Verdict == diff.Diverges {
+		if err := f.finish(env, r, opens, diff.Pair(f.options)); err != nil {
+			return 0, err
+		}
+	}
+	return r.Verdict, f.print(env, r)
+}
+
+// finish reduces the finding of a run and saves its files.
+func (f *outputFlags) finish(env *environment, r *report.Run, opens []diff.Open, judge diff.Judge) error {
+	if !f.noReduce {
+		found := r.Result.Findings[0]
+		reduced, err := diff.Reduce(env.ctx, found.Sequence, found.Divergence, opens, judge, diff.DefaultBudget)
+		if err != nil {
+			fmt.Fprintf(env.stderr, "diffstore: the sequence could not be reduced: %v\n", err)
+		} else {
+			r.Reduced = &reduced
+		}
+	}
+	return r.Save(f.out)
+}
+
+// watch sets up what follows a campaign as it runs: a progress bar where a
+// person looks, and the write-ahead file.
+func (f *campaignFlags) watch(env *environment, c *diff.Campaign) (done func() error, err error) {
+	var closers []func() error
+	if f.writeAhead != "" {
+		file, err := os.Create(f.writeAhead)
+		if err != nil {
+			return nil, fmt.Errorf("the write-ahead file cannot be made: %w", err)
+		}
+		writer := traces.NewWriter(file, f.writeAhead)
+		closers = append(closers, file.Close)
+		c.WriteAhead = func(index int, s *op.Sequence) error {
+			if err := writer.Begin(traces.Header{Slots: s.Slots, ObjectBytes: s.ObjectBytes, Seed: fmt.Sprint(f.seed), Case: &index}); err != nil {
+				return err
+			}
+			for i := range s.Ops {
+				if err := writer.Op(&s.Ops[i], nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	if env.terminal {
+		total := int64(f.sequences)
+		if total == 0 {
+			total = -1
+		}
+		bar := progressbar.NewOptions64(total, progressbar.OptionSetWriter(env.stderr), progressbar.OptionSetDescription("sequences"),
+			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+		c.Progress = func(sequences, _ int) { _ = bar.Add(sequences) }
+		closers = append(closers, bar.Finish, bar.Clear)
+	}
+	return func() error {
+		var first error
+		for _, closer := range closers {
+			if err := closer(); err != nil && first == nil {
+				first = err
+			}
+		}
+		return first
+	}, nil
+}

@@ -1,0 +1,224 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/diffstore/diffstore/diff"
+	"github.com/diffstore/diffstore/op"
+	"github.com/diffstore/diffstore/traces"
+)
+
+// Run is a finished run of two subjects, ready to be told.
+type Run struct {
+	// Command is the subcommand, Repeat the whole command line that does the
+	// same again.
+	Command, Repeat string
+	Verdict         diff.Verdict
+	// Why says what an infrastructure verdict comes from, a line each.
+	Why  []string
+	Seed uint64
+	// Profile is the profile of a campaign; empty where there was none.
+	Profile string
+	// Model is the variant that the left side is, for the traces' headers.
+	Model string
+	// Oracle is the spec of the right side, for the commands to go on with.
+	Oracle  string
+	Result  *diff.Result
+	Reduced *diff.Reduced
+	// Folder is where the files of a failing run lie; empty when there are none.
+	Folder string
+	// Strict says that private parts were compared.
+	Strict bool
+}
+
+// finding is the divergence to tell: reduced where there is one.
+func (r *Run) finding() (op.Sequence, *diff.Divergence) {
+	if r.Reduced != nil && !r.Reduced.Flaky {
+		return r.Reduced.Sequence, r.Reduced.Divergence
+	}
+	f := r.Result.Findings[0]
+	return f.Sequence, f.Divergence
+}
+
+// names are what the two sides are called.
+func (r *Run) names() (left, right string) {
+	left, right = "left", "right"
+	if r.Result != nil && len(r.Result.Identities) > 1 {
+		left, right = r.Result.Identities[0].Name, r.Result.Identities[1].Name
+	}
+	return left, right
+}
+
+// Trace makes the trace file's content of a sequence that diverges.
+func (r *Run) Trace(s op.Sequence, d *diff.Divergence, note string) traces.Trace {
+	left, right := r.names()
+	h := traces.Header{
+		Slots: s.Slots, ObjectBytes: s.ObjectBytes, Model: r.Model, Note: note,
+		Fingerprint: d.Fingerprint(), Left: left, Right: right,
+	}
+	if d.Case >= 0 && r.Profile != "" {
+		h.Seed, h.Case = strconv.FormatUint(r.Seed, 10), &d.Case
+	}
+	return traces.Trace{Header: h, Ops: s.Ops}
+}
+
+// Note says in one line what a divergence is.
+func Note(d *diff.Divergence) string {
+	return fmt.Sprintf("%s: %s of %s", d.Class, d.Field, opWord(d))
+}
+
+func opWord(d *diff.Divergence) string {
+	if d.Step < 0 {
+		return "the constructor"
+	}
+	return fmt.Sprintf("op %d (%s)", d.Step+1, d.Op.Kind)
+}
+
+// jsonRun is the machine form of a run, stable by name.
+type jsonRun struct {
+	Command     string          `json:"command"`
+	Repeat      string          `json:"repeat"`
+	Verdict     string          `json:"verdict"`
+	ExitCode    int             `json:"exit_code"`
+	Why         []string        `json:"why,omitempty"`
+	Seed        string          `json:"seed"`
+	Profile     string          `json:"profile,omitempty"`
+	Sequences   int             `json:"sequences"`
+	Ops         int             `json:"ops"`
+	Seconds     float64         `json:"seconds"`
+	OpsPerSec   float64         `json:"ops_per_second"`
+	Subjects    []op.Identity   `json:"subjects"`
+	Stats       any             `json:"stats,omitempty"`
+	Divergence  *jsonDivergence `json:"divergence,omitempty"`
+	Reduced     *jsonReduced    `json:"reduced,omitempty"`
+	Folder      string          `json:"folder,omitempty"`
+	Interrupted bool            `json:"interrupted,omitempty"`
+}
+
+type jsonDivergence struct {
+	Case        int          `json:"case"`
+	Step        int          `json:"step"`
+	Op          string       `json:"op"`
+	Field       diff.Field   `json:"field"`
+	Detail      string       `json:"detail,omitempty"`
+	Class       diff.Class   `json:"class"`
+	Fingerprint string       `json:"fingerprint"`
+	Differences []Difference `json:"differences"`
+}
+
+type jsonReduced struct {
+	Ops         []string `json:"ops"`
+	Slots       int      `json:"slots"`
+	ObjectBytes int      `json:"object_nbytes"`
+	Evaluations int      `json:"evaluations"`
+	Seconds     float64  `json:"seconds"`
+	Flaky       bool     `json:"flaky,omitempty"`
+	Exhausted   bool     `json:"exhausted,omitempty"`
+}
+
+func divergenceJSON(d *diff.Divergence) *jsonDivergence {
+	return &jsonDivergence{
+		Case: d.Case, Step: d.Step, Op: d.Op.String(), Field: d.Field, Detail: d.Detail,
+		Class: d.Class, Fingerprint: d.Fingerprint(), Differences: Differences(d),
+	}
+}
+
+// JSON is the run for machines.
+func (r *Run) JSON() ([]byte, error) {
+	j := jsonRun{
+		Command: r.Command, Repeat: r.Repeat, Verdict: r.Verdict.String(), ExitCode: int(r.Verdict), Why: r.Why,
+		Seed: strconv.FormatUint(r.Seed, 10), Profile: r.Profile, Folder: r.Folder,
+	}
+	if res := r.Result; res != nil {
+		j.Sequences, j.Ops, j.Seconds, j.Subjects, j.Interrupted = res.Sequences, res.Ops, res.Took.Seconds(), res.Identities, res.Interrupted
+		j.OpsPerSec = perSecond(res.Ops, res.Took)
+		if res.Stats.Sequences > 0 {
+			j.Stats = &res.Stats
+		}
+		if len(res.Findings) > 0 {
+			_, d := r.finding()
+			j.Divergence = divergenceJSON(d)
+		}
+	}
+	if red := r.Reduced; red != nil {
+		j.Reduced = &jsonReduced{
+			Ops: opTexts(red.Sequence), Slots: red.Sequence.Slots, ObjectBytes: red.Sequence.ObjectBytes,
+			Evaluations: red.Evaluations, Seconds: red.Took.Seconds(), Flaky: red.Flaky, Exhausted: red.Exhausted,
+		}
+	}
+	out, err := json.MarshalIndent(j, "", "  ")
+	return append(out, '\n'), err
+}
+
+func opTexts(s op.Sequence) []string {
+	var out []string
+	for i := range s.Ops {
+		out = append(out, s.Ops[i].String())
+	}
+	return out
+}
+
+func perSecond(n int, took time.Duration) float64 {
+	if took <= 0 {
+		return 0
+	}
+	return float64(n) / took.Seconds()
+}
+
+// Reserve checks that failing runs can be kept below dir, before anything runs.
+func Reserve(dir string) error {
+	_, missing := os.Stat(dir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("the output folder cannot be made: %v; name another with --out", err)
+	}
+	probe, err := os.MkdirTemp(dir, ".probe-")
+	if err != nil {
+		return fmt.Errorf("the output folder cannot be written: %v; name another with --out", err)
+	}
+	_ = os.Remove(probe)
+	if missing != nil {
+		_ = os.Remove(dir) // a passing run leaves nothing
+	}
+	return nil
+}
+
+// Save writes the folder of a failing run: full.jsonl, reduced.jsonl,
+// divergence.json, oracle.stderr and repro.py, as far as there is something to
+// write. It sets r.Folder.
+func (r *Run) Save(dir string) error {
+	full := r.Result.Findings[0]
+	folder := filepath.Join(dir, fmt.Sprintf("%s-seed%d-case%d", r.Command, r.Seed, full.Divergence.Case))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	r.Folder = folder
+	if err := traces.WriteFile(filepath.Join(folder, "full.jsonl"), r.Trace(full.Sequence, full.Divergence, Note(full.Divergence))); err != nil {
+		return err
+	}
+	if r.Reduced != nil && !r.Reduced.Flaky {
+		reduced := r.Trace(r.Reduced.Sequence, r.Reduced.Divergence, Note(r.Reduced.Divergence))
+		if err := traces.WriteFile(filepath.Join(folder, "reduced.jsonl"), reduced); err != nil {
+			return err
+		}
+		if test, err := Pytest(&reduced, DefaultImport); err == nil {
+			if err := os.WriteFile(filepath.Join(folder, "repro.py"), []byte(test), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	said := strings.Join(r.Result.Stderr, "")
+	if err := os.WriteFile(filepath.Join(folder, "oracle.stderr"), []byte(said), 0o644); err != nil {
+		return err
+	}
+	machine, err := r.JSON()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, "divergence.json"), machine, 0o644)
+}
