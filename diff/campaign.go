@@ -29,9 +29,12 @@ type Campaign struct {
 	Judge func() Judge
 	// KeepGoing collects every divergence; otherwise the lowest case ends it.
 	KeepGoing bool
+	// Known, where given, tells divergences that are known: they are counted and
+	// end nothing.
+	Known func(d *Divergence) bool
 	// Visit, where given, makes a function that a worker calls for each sequence
 	// with the runs of all subjects, after the judge.
-	Visit func() func(index int, sequence *op.Sequence, runs []op.Run, d *Divergence)
+	Visit func() Visitor
 	// WriteAhead, where given, gets every sequence before a subject does. It is
 	// called by one worker at a time.
 	WriteAhead func(index int, sequence *op.Sequence) error
@@ -39,6 +42,10 @@ type Campaign struct {
 	// called by any worker.
 	Progress func(sequences, ops int)
 }
+
+// Visitor sees each judged sequence: its index, the runs of all subjects, and its
+// divergence or nil.
+type Visitor func(index int, sequence *op.Sequence, runs []op.Run, d *Divergence)
 
 // Finding is a sequence that diverges.
 type Finding struct {
@@ -52,6 +59,8 @@ type Result struct {
 	Took           time.Duration
 	// Findings are the divergences by case: all of them, or the lowest.
 	Findings []Finding
+	// Known counts the divergences that are known, by fingerprint.
+	Known map[string]int
 	// Stats count what the first subject was put through.
 	Stats gen.Stats
 	// Identities are the subjects as they ran, Sees what each observes.
@@ -148,9 +157,10 @@ type worker struct {
 	*shared
 	subjects []Subject
 	judge    Judge
-	visit    func(index int, sequence *op.Sequence, runs []op.Run, d *Divergence)
+	visit    Visitor
 	one      []op.Run
 	found    []Finding
+	known    map[string]int
 	stats    gen.Stats
 	ops      int
 	done     int
@@ -163,7 +173,7 @@ func (s *shared) work() error {
 	if err != nil {
 		return err
 	}
-	w := &worker{shared: s, subjects: subjects, judge: s.c.Judge(), one: make([]op.Run, len(subjects))}
+	w := &worker{shared: s, subjects: subjects, judge: s.c.Judge(), one: make([]op.Run, len(subjects)), known: map[string]int{}}
 	if s.c.Visit != nil {
 		w.visit = s.c.Visit()
 	}
@@ -271,6 +281,10 @@ func (w *worker) collect(f *flight) error {
 		w.stats.Add(&batch[i], w.one[0].Steps)
 		done++
 		ops += len(w.one[0].Steps)
+		if d != nil && w.c.Known != nil && w.c.Known(d) {
+			w.known[d.Fingerprint()]++
+			d = nil
+		}
 		if d != nil {
 			d.Case = index
 			w.found = append(w.found, Finding{batch[i].Clone(), d})
@@ -298,6 +312,12 @@ func (w *worker) report() {
 	r.Sequences += w.done
 	r.Ops += w.ops
 	r.Findings = append(r.Findings, w.found...)
+	for fingerprint, n := range w.known {
+		if r.Known == nil {
+			r.Known = map[string]int{}
+		}
+		r.Known[fingerprint] += n
+	}
 	r.Stats.Merge(&w.stats)
 	first := r.Identities == nil
 	for i, subject := range w.subjects {

@@ -61,6 +61,17 @@ type Options struct {
 	IgnoreLimit bool
 	// Unbounded says that a store may hold more keys than slots.
 	Unbounded bool
+	// Headroom is how many times a sequence's slots both stores are built with;
+	// 0 is 1.
+	Headroom int
+}
+
+// capacity is how many keys a store may hold, 0 for any number.
+func (o *Options) capacity(s *op.Sequence) int {
+	if o.Unbounded {
+		return 0
+	}
+	return s.Slots * max(1, o.Headroom)
 }
 
 // comparer compares runs; its memory is reused.
@@ -134,17 +145,13 @@ func (c *comparer) step(sequence *op.Sequence, at int, l, r *op.Observation) (fi
 	case both&op.SeesQueue != 0 && !slices.Equal(l.State.Queue, r.State.Queue):
 		return FieldQueue, ""
 	}
-	capacity := sequence.Slots
-	if c.Unbounded {
-		capacity = 0
-	}
 	// The states are equal in all that the invariants speak of but slots, which
 	// the side that sees most tells about.
 	sees := &r.State
 	if l.State.Sees&op.SeesSlots != 0 && r.State.Sees&op.SeesSlots == 0 {
 		sees = &l.State
 	}
-	if err := model.Invariants(sees, capacity); err != nil {
+	if err := model.Invariants(sees, c.capacity(sequence)); err != nil {
 		return FieldInvariants, err.Error()
 	}
 	if c.HashBound > 0 {

@@ -31,6 +31,8 @@ type Run struct {
 	Oracle  string
 	Result  *diff.Result
 	Reduced *diff.Reduced
+	// Stale lists known divergences that are none any more.
+	Stale []string
 	// Folder is where the files of a failing run lie; empty when there are none.
 	Folder string
 	// Strict says that private parts were compared.
@@ -129,6 +131,13 @@ func divergenceJSON(d *diff.Divergence) *jsonDivergence {
 	}
 }
 
+func reducedJSON(r *diff.Reduced) *jsonReduced {
+	return &jsonReduced{
+		Ops: opTexts(r.Sequence), Slots: r.Sequence.Slots, ObjectBytes: r.Sequence.ObjectBytes,
+		Evaluations: r.Evaluations, Seconds: r.Took.Seconds(), Flaky: r.Flaky, Exhausted: r.Exhausted,
+	}
+}
+
 // JSON is the run for machines.
 func (r *Run) JSON() ([]byte, error) {
 	j := jsonRun{
@@ -146,11 +155,8 @@ func (r *Run) JSON() ([]byte, error) {
 			j.Divergence = divergenceJSON(d)
 		}
 	}
-	if red := r.Reduced; red != nil {
-		j.Reduced = &jsonReduced{
-			Ops: opTexts(red.Sequence), Slots: red.Sequence.Slots, ObjectBytes: red.Sequence.ObjectBytes,
-			Evaluations: red.Evaluations, Seconds: red.Took.Seconds(), Flaky: red.Flaky, Exhausted: red.Exhausted,
-		}
+	if r.Reduced != nil {
+		j.Reduced = reducedJSON(r.Reduced)
 	}
 	out, err := json.MarshalIndent(j, "", "  ")
 	return append(out, '\n'), err
@@ -188,35 +194,49 @@ func Reserve(dir string) error {
 	return nil
 }
 
+// saved is what a failing run leaves in its folder.
+type saved struct {
+	full, reduced *traces.Trace
+	stderr        []string
+	json          func() ([]byte, error)
+}
+
 // Save writes the folder of a failing run: full.jsonl, reduced.jsonl,
 // divergence.json, oracle.stderr and repro.py, as far as there is something to
 // write. It sets r.Folder.
 func (r *Run) Save(dir string) error {
-	full := r.Result.Findings[0]
-	folder := filepath.Join(dir, fmt.Sprintf("%s-seed%d-case%d", r.Command, r.Seed, full.Divergence.Case))
+	found := r.Result.Findings[0]
+	r.Folder = filepath.Join(dir, fmt.Sprintf("%s-seed%d-case%d", r.Command, r.Seed, found.Divergence.Case))
+	full := r.Trace(found.Sequence, found.Divergence, Note(found.Divergence))
+	s := saved{full: &full, stderr: r.Result.Stderr, json: r.JSON}
+	if r.Reduced != nil && !r.Reduced.Flaky {
+		reduced := r.Trace(r.Reduced.Sequence, r.Reduced.Divergence, Note(r.Reduced.Divergence))
+		s.reduced = &reduced
+	}
+	return s.write(r.Folder)
+}
+
+func (s *saved) write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	r.Folder = folder
-	if err := traces.WriteFile(filepath.Join(folder, "full.jsonl"), r.Trace(full.Sequence, full.Divergence, Note(full.Divergence))); err != nil {
+	if err := traces.WriteFile(filepath.Join(folder, "full.jsonl"), *s.full); err != nil {
 		return err
 	}
-	if r.Reduced != nil && !r.Reduced.Flaky {
-		reduced := r.Trace(r.Reduced.Sequence, r.Reduced.Divergence, Note(r.Reduced.Divergence))
-		if err := traces.WriteFile(filepath.Join(folder, "reduced.jsonl"), reduced); err != nil {
+	if s.reduced != nil {
+		if err := traces.WriteFile(filepath.Join(folder, "reduced.jsonl"), *s.reduced); err != nil {
 			return err
 		}
-		if test, err := Pytest(&reduced, DefaultImport); err == nil {
+		if test, err := Pytest(s.reduced, DefaultImport); err == nil {
 			if err := os.WriteFile(filepath.Join(folder, "repro.py"), []byte(test), 0o644); err != nil {
 				return err
 			}
 		}
 	}
-	said := strings.Join(r.Result.Stderr, "")
-	if err := os.WriteFile(filepath.Join(folder, "oracle.stderr"), []byte(said), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "oracle.stderr"), []byte(strings.Join(s.stderr, "")), 0o644); err != nil {
 		return err
 	}
-	machine, err := r.JSON()
+	machine, err := s.json()
 	if err != nil {
 		return err
 	}

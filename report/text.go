@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"sort"
 	"strings"
 	"time"
 
@@ -48,10 +49,17 @@ func (r *Run) Text(w io.Writer, p Palette) {
 	case diff.Agree:
 		p.block(w, "VERDICT", color.FgGreen, r.agreement())
 		p.block(w, "VERSIONS", color.FgGreen, r.versions()...)
+		if known := knownCounts(r.Result.Known); len(known) > 0 {
+			p.block(w, "KNOWN", color.FgYellow, known...)
+		}
 		if r.Profile != "" {
 			p.block(w, "EXERCISED", color.FgGreen, Exercised(&r.Result.Stats)...)
 		}
 	case diff.Diverges:
+		if len(r.Stale) > 0 {
+			p.block(w, "VERDICT", color.FgRed, append([]string{staleHeadline}, r.Stale...)...)
+			return
+		}
 		r.failure(w, p)
 	default:
 		p.block(w, "VERDICT", color.FgYellow, append([]string{"infrastructure: nothing can be said of the store"}, r.Why...)...)
@@ -60,6 +68,19 @@ func (r *Run) Text(w io.Writer, p Palette) {
 			p.block(w, "VERSIONS", color.FgYellow, r.versions()...)
 		}
 	}
+}
+
+// staleHeadline is the verdict when a known divergence is none any more.
+const staleHeadline = "divergence: a known divergence no longer holds"
+
+// knownCounts says how often each known divergence was met, a line each.
+func knownCounts(known map[string]int) []string {
+	var lines []string
+	for fingerprint, n := range known {
+		lines = append(lines, fmt.Sprintf("%s in %s sequences", fingerprint, grouped(n)))
+	}
+	sort.Strings(lines)
+	return lines
 }
 
 func (r *Run) agreement() string {

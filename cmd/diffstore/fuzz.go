@@ -26,6 +26,7 @@ var fuzz = command{
 		f := &fuzzFlags{}
 		f.subjectFlags.declare(set)
 		f.campaignFlags.declare(set)
+		f.knownFlags.declare(set)
 		f.outputFlags.declare(set)
 		return f.run
 	},
@@ -75,56 +76,29 @@ func (f *campaignFlags) check() error {
 	return nil
 }
 
-// outputFlags are where a run's findings go.
-type outputFlags struct {
-	out      string
-	json     bool
-	noReduce bool
-}
-
-func (f *outputFlags) declare(set *pflag.FlagSet) {
-	set.StringVar(&f.out, "out", "diffstore-runs", "folder for the files of a failing run")
-	set.BoolVar(&f.noReduce, "no-reduce", false, "do not shorten the sequence that diverges")
-	set.BoolVar(&f.json, "json", false, "print the run as JSON")
-}
-
-// print writes the run in the form that was asked for.
-func (f *outputFlags) print(env *environment, r *report.Run) error {
-	if !f.json {
-		r.Text(env.stdout, env.palette)
-		return nil
-	}
-	out, err := r.JSON()
-	if err != nil {
-		return err
-	}
-	_, err = env.stdout.Write(out)
-	return err
-}
-
 type fuzzFlags struct {
 	subjectFlags
 	campaignFlags
 	outputFlags
+	knownFlags
 }
 
 func (f *fuzzFlags) run(env *environment, args []string) (diff.Verdict, error) {
 	if err := noArguments(args); err != nil {
 		return 0, err
 	}
-	if err := f.campaignFlags.check(); err != nil {
-		return 0, err
+	for _, check := range []func() error{f.campaignFlags.check, f.outputFlags.check, f.knownFlags.read} {
+		if err := check(); err != nil {
+			return 0, err
+		}
 	}
 	opens, err := f.pair(env)
 	if err != nil {
 		return 0, err
 	}
-	if err := report.Reserve(f.out); err != nil {
-		return 0, err
-	}
 	campaign := &diff.Campaign{
 		Gen: f.config, Seed: f.seed, First: f.first, Sequences: f.sequences, Duration: f.duration, Workers: f.workers,
-		Subjects: opens, Judge: func() diff.Judge { return diff.Pair(f.options) },
+		Subjects: opens, Judge: func() diff.Judge { return diff.Pair(f.options) }, Known: f.knownFlags.of(f.oracle),
 	}
 	done, err := f.watch(env, campaign)
 	if err != nil {
@@ -147,21 +121,15 @@ func (f *fuzzFlags) run(env *environment, args []string) (diff.Verdict, error) {
 			return 0, err
 		}
 	}
-	return r.Verdict, f.print(env, r)
-}
-
-// finish reduces the finding of a run and saves its files.
-func (f *outputFlags) finish(env *environment, r *report.Run, opens []diff.Open, judge diff.Judge) error {
-	if !f.noReduce {
-		found := r.Result.Findings[0]
-		reduced, err := diff.Reduce(env.ctx, found.Sequence, found.Divergence, opens, judge, diff.DefaultBudget)
-		if err != nil {
-			fmt.Fprintf(env.stderr, "diffstore: the sequence could not be reduced: %v\n", err)
-		} else {
-			r.Reduced = &reduced
+	if r.Verdict == diff.Agree {
+		if r.Stale, err = diff.Stale(f.list, f.oracle, opens, diff.Pair(f.options)); err != nil {
+			return 0, err
+		}
+		if len(r.Stale) > 0 {
+			r.Verdict = diff.Diverges
 		}
 	}
-	return r.Save(f.out)
+	return r.Verdict, f.tell(env, r)
 }
 
 // watch sets up what follows a campaign as it runs: a progress bar where a

@@ -33,7 +33,7 @@ type command struct {
 }
 
 // commands lists the subcommands in the order of the help text.
-var commands = []command{fuzz, replay, reduce, show, upstream, version}
+var commands = []command{fuzz, compare, replay, reduce, show, upstream, version}
 
 // environment is what a command may touch of the world.
 type environment struct {

@@ -73,7 +73,7 @@ func (f *replayFlags) run(env *environment, args []string) (diff.Verdict, error)
 	for i := range list {
 		recorded = recorded && list[i].Wants != nil
 	}
-	if err := f.check(); err != nil {
+	if err := f.subjectFlags.check(); err != nil {
 		return 0, err
 	}
 	opens := []diff.Open{diff.Model(f.model)}
@@ -82,7 +82,7 @@ func (f *replayFlags) run(env *environment, args []string) (diff.Verdict, error)
 			return 0, err
 		}
 	}
-	if err := report.Reserve(f.out); err != nil {
+	if err := f.outputFlags.check(); err != nil {
 		return 0, err
 	}
 	result, failure := diff.Replay(env.ctx, list, opens, f.options)
@@ -98,5 +98,5 @@ func (f *replayFlags) run(env *environment, args []string) (diff.Verdict, error)
 			return 0, err
 		}
 	}
-	return r.Verdict, f.print(env, r)
+	return r.Verdict, f.tell(env, r)
 }

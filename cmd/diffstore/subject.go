@@ -24,8 +24,17 @@ type subjectFlags struct {
 }
 
 func (f *subjectFlags) declare(set *pflag.FlagSet) {
-	set.StringVar(&f.model, "model", "main", "variant of the Go model: "+strings.Join(model.Variants(), ", "))
+	f.declareModel(set)
 	set.StringVar(&f.oracle, "oracle", "embedded", "the Python store to run:\n"+strings.Join(oracle.SpecForms, "\n"))
+	f.declareComparison(set)
+}
+
+func (f *subjectFlags) declareModel(set *pflag.FlagSet) {
+	set.StringVar(&f.model, "model", "main", "variant of the Go model: "+strings.Join(model.Variants(), ", "))
+}
+
+// declareComparison declares how stores are run and what is compared.
+func (f *subjectFlags) declareComparison(set *pflag.FlagSet) {
 	f.declareInterpreter(set)
 	set.BoolVar(&f.blackBox, "black-box", false, "use put, get_concatenated and close alone; slower")
 	set.BoolVar(&f.options.Strict, "strict", false, "compare slots, free stack and next slot, too")
