@@ -197,6 +197,9 @@ func (s *shared) work() error {
 		if submitted && ahead-behind < 2 {
 			continue
 		}
+		if w.beyond(&flights[behind%2]) {
+			return nil
+		}
 		if err := w.collect(&flights[behind%2]); err != nil {
 			return err
 		}
@@ -243,6 +246,12 @@ func (w *worker) submit(f *flight) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// beyond tells whether a lower case than all of a flight's has diverged, so that
+// nothing it can show is of use; a store that hangs would be waited for in vain.
+func (w *worker) beyond(f *flight) bool {
+	return !w.c.KeepGoing && int64(f.first) > w.limit.Load()
 }
 
 func (w *worker) writeAhead(first int, batch []op.Sequence) error {

@@ -284,9 +284,11 @@ type Distinct struct {
 	Fingerprint string
 	Class       Class
 	Sequences   int
-	// Lowest is the finding of the lowest case, Vote what the model says of it.
+	// Lowest is the finding of the lowest case, Vote what the model says of it
+	// and Lived what kind of a life its sequence was.
 	Lowest Finding
 	Vote   Vote
+	Lived  SequenceClass
 }
 
 // Tally sums a comparison up. Workers fill one each; Merge adds them.
@@ -356,7 +358,7 @@ func (t *Tally) Visit(options Options) Visitor {
 		if d.Class == DiffersAfterError {
 			t.AfterError++
 		}
-		t.add(&Distinct{Fingerprint: d.Fingerprint(), Class: d.Class, Sequences: 1, Lowest: Finding{s.Clone(), d}, Vote: vote})
+		t.add(&Distinct{Fingerprint: d.Fingerprint(), Class: d.Class, Sequences: 1, Lowest: Finding{s.Clone(), d}, Vote: vote, Lived: class})
 	}
 }
 
@@ -389,7 +391,7 @@ func (t *Tally) add(d *Distinct) {
 	}
 	have.Sequences += d.Sequences
 	if d.Lowest.Divergence.Case < have.Lowest.Divergence.Case {
-		have.Lowest, have.Vote = d.Lowest, d.Vote
+		have.Lowest, have.Vote, have.Lived = d.Lowest, d.Vote, d.Lived
 	}
 }
 

@@ -113,7 +113,11 @@ func Diverge(sequence op.Sequence, opens []Open, judge Judge) (*Divergence, erro
 		return nil, err
 	}
 	defer closeAll(e.subjects)
-	var found *Divergence
+	return e.single(sequence)
+}
+
+// single runs one sequence.
+func (e *evaluator) single(sequence op.Sequence) (found *Divergence, err error) {
 	err = e.evaluate([]op.Sequence{sequence}, func(_ int, d *Divergence) bool { found = d; return true })
 	return found, err
 }
@@ -138,15 +142,15 @@ func Reduce(ctx context.Context, sequence op.Sequence, found *Divergence, opens 
 	r := &reducer{ctx: ctx, evaluator: e, want: found.Fingerprint(), budget: budget, deadline: began.Add(budget.Time)}
 	// Twice: what shows once and not again must not be searched for.
 	for range 2 {
-		hit, d, err := r.first([]op.Sequence{sequence})
+		again, err := e.single(sequence)
 		if err != nil {
 			return out, err
 		}
-		if hit < 0 {
+		if again == nil || again.Fingerprint() != r.want {
 			out.Flaky = true
 			return out, nil
 		}
-		out.Divergence = d
+		out.Divergence = again
 	}
 	if out.Sequence, out.Divergence, err = r.search(cut(sequence, out.Divergence), out.Divergence); err != nil {
 		return out, err

@@ -13,6 +13,9 @@ import (
 // A trace with wants is itself the left side: what the recorded store did, op
 // by op where there is a want. The subjects given are then only the right one
 // (the last). A trace without wants is judged between the subjects.
+//
+// Every divergence is collected, but a death or hang ends the replay: each
+// further one would cost its time-outs.
 func Replay(ctx context.Context, list []traces.Trace, opens []Open, options Options) (*Result, error) {
 	began := time.Now()
 	result := &Result{}
@@ -24,7 +27,8 @@ func Replay(ctx context.Context, list []traces.Trace, opens []Open, options Opti
 	}
 	defer closeAll(e.subjects)
 	c := &comparer{Options: options}
-	for from := 0; from < len(list) && failure == nil; {
+	died := false
+	for from := 0; from < len(list) && failure == nil && !died; {
 		if ctx.Err() != nil {
 			result.Interrupted = true
 			break
@@ -38,7 +42,7 @@ func Replay(ctx context.Context, list []traces.Trace, opens []Open, options Opti
 		for i := from; i < to; i++ {
 			batch = append(batch, list[i].Sequence())
 		}
-		at := from
+		at, next := from, to
 		e.judge = func(sequence *op.Sequence, runs []op.Run) *Divergence {
 			right := &runs[len(runs)-1]
 			left := &runs[0]
@@ -48,17 +52,23 @@ func Replay(ctx context.Context, list []traces.Trace, opens []Open, options Opti
 			return c.runs(sequence, left, right)
 		}
 		failure = e.evaluate(batch, func(i int, d *Divergence) bool {
+			right := &e.one[len(e.one)-1]
+			if i > 0 && leftOut(&batch[i], right) {
+				next = from + i
+				return false
+			}
 			at = from + i + 1
 			result.Sequences++
-			result.Ops += len(e.one[len(e.one)-1].Steps)
-			result.Stats.Add(&batch[i], e.one[len(e.one)-1].Steps)
+			result.Ops += len(right.Steps)
+			result.Stats.Add(&batch[i], right.Steps)
 			if d != nil {
 				d.Case = from + i
 				result.Findings = append(result.Findings, Finding{batch[i].Clone(), d})
+				died = died || d.Left.Outcome.Terminal() || d.Right.Outcome.Terminal()
 			}
-			return true
+			return !died
 		})
-		from = to
+		from = next
 	}
 	shown := e.subjects
 	for i := range list {
@@ -77,6 +87,11 @@ func Replay(ctx context.Context, list []traces.Trace, opens []Open, options Opti
 	}
 	result.Took = time.Since(began)
 	return result, failure
+}
+
+// leftOut tells a run that was left out behind a death in its batch.
+func leftOut(s *op.Sequence, run *op.Run) bool {
+	return run.Refused == nil && len(run.Steps) == 0 && len(s.Ops) > 0
 }
 
 // recordedRun is what a trace's wants say the recorded store did; an op without

@@ -80,7 +80,7 @@ func TestMixedCoversWhatItPromises(t *testing.T) {
 			t.Errorf("%s: %d, expected at least %d", what, count[what], least)
 		}
 	}
-	for _, short := range stats.Floors(Config{}) {
+	for _, short := range stats.Floors(Config{}, false) {
 		t.Error(short)
 	}
 }
@@ -209,7 +209,7 @@ func TestNoProfileFallsShortByChance(t *testing.T) {
 				_, steps := runNaive(&sequence)
 				s.Add(&sequence, steps)
 				if i+1 == fewSequences || i+1 == 1000 {
-					for _, short := range s.Floors(c) {
+					for _, short := range s.Floors(c, false) {
 						t.Errorf("%s, seed %d, %d sequences: %s", info.Name, base, i+1, short)
 					}
 				}

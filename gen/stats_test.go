@@ -95,21 +95,21 @@ func TestMergeLosesNothing(t *testing.T) {
 
 func TestFloors(t *testing.T) {
 	var none, few, idle Stats
-	if short := none.Floors(Config{}); len(short) != 1 || short[0].String() != "ops: 0, expected at least 1" {
+	if short := none.Floors(Config{}, false); len(short) != 1 || short[0].String() != "ops: 0, expected at least 1" {
 		t.Errorf("nothing has run: %v", short)
 	}
 	few.Sequences, few.Ops[op.Get] = fewSequences-1, 1
-	if short := few.Floors(Config{}); len(short) != 0 {
+	if short := few.Floors(Config{}, false); len(short) != 0 {
 		t.Errorf("a small campaign falls short: %v", short)
 	}
 	// A campaign of many sequences that do nothing exercises nothing.
 	idle.Sequences, idle.Ops[op.Get] = 5000, 5000
 	for _, info := range Profiles() {
-		if short := idle.Floors(Config{Profile: info.Name}); len(short) < 10 {
+		if short := idle.Floors(Config{Profile: info.Name}, false); len(short) < 10 {
 			t.Errorf("%s: an idle campaign falls short only by %v", info.Name, short)
 		}
 	}
-	if short := idle.Floors(Config{Slots: 100_000}); len(short) != 0 {
+	if short := idle.Floors(Config{Slots: 100_000}, false); len(short) != 0 {
 		t.Errorf("floors of small stores are asked of a large one: %v", short)
 	}
 	for i := range floors {

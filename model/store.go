@@ -1,8 +1,6 @@
 package model
 
-import (
-	"hash/maphash"
-)
+import "hash/maphash"
 
 // Store is one store of fixed-size objects by key, of one variant. It is not
 // safe for concurrent use.
@@ -47,7 +45,8 @@ type callScratch struct {
 	names    []string
 	// payload is a buffer that a Step took back from an observation.
 	payload []byte
-	tags    []uint32
+	// tags are hashes of keys that are about to be looked for.
+	tags []uint32
 	// failure is why the last failed call did; failures what Steps made of such.
 	failure  failure
 	failures *failures
@@ -70,7 +69,10 @@ func New(variant string, slots, objectBytes int) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{variant: v, seed: processSeed}
-	return s, s.Reset(slots, objectBytes)
+	if err := s.Reset(slots, objectBytes); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Reset begins a new life: an empty, open store of another size on the memory of

@@ -1,6 +1,6 @@
 package model
 
-import ("math/bits";"syscall";"unsafe")
+import "math/bits"
 
 // table finds entries by key: open addressing with linear probing. A cell holds
 // the low 32 bits of the key's hash above the entry's index; zero is an empty
@@ -32,7 +32,6 @@ func (t *table) reset(n int) {
 		clear(t.cells)
 	} else {
 		t.cells = make([]uint64, size)
-		if size > 1<<18 { p := uintptr(unsafe.Pointer(&t.cells[0])); _, _, e := syscall.Syscall(syscall.SYS_MADVISE, p, uintptr(size*8), 14); println(p&(1<<21-1), e) }
 	}
 	t.used = 0
 }

@@ -64,6 +64,9 @@ func (c *Comparison) reference() []Pair {
 			pairs = append(pairs, Pair{names[i], Identify(id)})
 		}
 	}
+	if c.Folder != "" {
+		pairs = append(pairs, Pair{"files", c.Folder})
+	}
 	return append(pairs,
 		Pair{"ran", fmt.Sprintf("seed %d, profile %s, %s sequences, %s ops, %s", c.Seed, c.Profile, grouped(c.Compared.Sequences), grouped(c.Compared.Ops), seconds(c.Compared.Took))},
 		Pair{"repeat", c.Repeat})
@@ -186,7 +189,7 @@ func (c *Comparison) counterexamples(list []*diff.Distinct) []Section {
 		}
 		trace := c.trace(r.Sequence, r.Divergence)
 		if test, err := Pytest(&trace, DefaultImport); err == nil {
-			sections = append(sections, Section{Title: "The same as pytest (what base does)", Code: &Code{"python", test}})
+			sections = append(sections, Section{Title: "The same as pytest (what base does)", Code: &Code{"python", test}, FileOnly: true})
 		}
 	}
 	return sections
@@ -218,6 +221,9 @@ func (c *Comparison) cases(list []*diff.Distinct) []Case {
 		case row.Differing > 0:
 			one.Failure = fmt.Sprintf("%d of %d sequences differ, first case %d: %s", row.Differing, row.Sequences, row.First, fieldCounts(row.Fields))
 			for _, d := range list {
+				if d.Lived != row.Class {
+					continue
+				}
 				s, found, length := c.reducedOf(d)
 				one.Failure += fmt.Sprintf("\n%s in %d sequences (%s)", d.Fingerprint, d.Sequences, length)
 				if _, ok := c.Compared.Reduced[d.Fingerprint]; ok {

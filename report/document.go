@@ -37,6 +37,8 @@ type Section struct {
 	Notes []string
 	Table *Table
 	Code  *Code
+	// FileOnly leaves the section out on a terminal: it is long, and lies in a file.
+	FileOnly bool
 }
 
 // Table is rows of cells under a head.
@@ -76,6 +78,9 @@ func (d *Document) Text(w io.Writer, p Palette) {
 		p.block(w, strings.ToUpper(pair.Label), paint, pair.Text)
 	}
 	for _, s := range d.Sections {
+		if s.FileOnly {
+			continue
+		}
 		fmt.Fprintf(w, "\n%s\n", p.paint(paint, s.Title))
 		for _, note := range s.Notes {
 			fmt.Fprintf(w, "  %s\n", note)
@@ -234,4 +239,10 @@ func xmlSafe(text string) string {
 		}
 		return -1
 	}, strings.ToValidUTF8(text, "?"))
+}
+
+// Annotation makes text fit for a GitHub workflow command: percent, new lines,
+// and what ends a property are escaped.
+func Annotation(text string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(clipped(text, 4000))
 }

@@ -35,8 +35,12 @@ type Run struct {
 	Stale []string
 	// Folder is where the files of a failing run lie; empty when there are none.
 	Folder string
-	// Strict says that private parts were compared.
+	// Strict says that private parts were compared; Flags are the further flags
+	// that the commands to go on with need, each with a blank in front.
 	Strict bool
+	Flags  string
+	// Place, for replayed traces, says where one comes from.
+	Place func(index int) string
 }
 
 // finding is the divergence to tell: reduced where there is one.
@@ -179,7 +183,13 @@ func perSecond(n int, took time.Duration) float64 {
 
 // Reserve checks that failing runs can be kept below dir, before anything runs.
 func Reserve(dir string) error {
-	_, missing := os.Stat(dir)
+	var made []string // a passing run leaves nothing, so these go again
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); err == nil || at == filepath.Dir(at) {
+			break
+		}
+		made = append(made, at)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("the output folder cannot be made: %v; name another with --out", err)
 	}
@@ -188,8 +198,8 @@ func Reserve(dir string) error {
 		return fmt.Errorf("the output folder cannot be written: %v; name another with --out", err)
 	}
 	_ = os.Remove(probe)
-	if missing != nil {
-		_ = os.Remove(dir) // a passing run leaves nothing
+	for _, at := range made {
+		_ = os.Remove(at)
 	}
 	return nil
 }
@@ -227,10 +237,14 @@ func (s *saved) write(folder string) error {
 		if err := traces.WriteFile(filepath.Join(folder, "reduced.jsonl"), *s.reduced); err != nil {
 			return err
 		}
-		if test, err := Pytest(s.reduced, DefaultImport); err == nil {
-			if err := os.WriteFile(filepath.Join(folder, "repro.py"), []byte(test), 0o644); err != nil {
-				return err
-			}
+	}
+	shortest := s.full
+	if s.reduced != nil {
+		shortest = s.reduced
+	}
+	if test, err := Pytest(shortest, DefaultImport); err == nil {
+		if err := os.WriteFile(filepath.Join(folder, "repro.py"), []byte(test), 0o644); err != nil {
+			return err
 		}
 	}
 	if err := os.WriteFile(filepath.Join(folder, "oracle.stderr"), []byte(strings.Join(s.stderr, "")), 0o644); err != nil {

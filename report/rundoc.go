@@ -45,7 +45,7 @@ func (r *Run) Document() *Document {
 		if r.Reduced != nil && !r.Reduced.Flaky {
 			trace := r.Trace(s, found, Note(found))
 			if test, err := Pytest(&trace, DefaultImport); err == nil {
-				d.Sections = append(d.Sections, Section{Title: "The same as pytest", Code: &Code{"python", test}})
+				d.Sections = append(d.Sections, Section{Title: "The same as pytest", Code: &Code{"python", test}, FileOnly: true})
 			}
 		}
 		d.Sections = append(d.Sections, Section{Title: "Go on with", Code: &Code{"sh", strings.Join(r.commands(r.Result.Findings[0].Divergence.Case), "\n")}})

@@ -148,12 +148,20 @@ func (r *Run) failure(w io.Writer, p Palette) {
 	sequence, d := r.finding()
 	full := r.Result.Findings[0]
 	left, right := r.names()
-	p.block(w, "VERDICT", color.FgRed,
+	verdict := []string{
 		fmt.Sprintf("divergence (%s): %s and %s differ in %s", d.Class, left, right, d.Field),
-		"fingerprint "+d.Fingerprint())
-	if r.Profile != "" {
+		"fingerprint " + d.Fingerprint(),
+	}
+	if r.Profile == "" {
+		verdict = append(verdict, fmt.Sprintf("in %s of %s traces; this is the first", grouped(len(r.Result.Findings)), grouped(r.Result.Sequences)))
+	}
+	p.block(w, "VERDICT", color.FgRed, verdict...)
+	switch {
+	case r.Profile != "":
 		p.block(w, "SEED", color.FgRed, fmt.Sprintf("seed %d, case %d, profile %s", r.Seed, full.Divergence.Case, r.Profile))
-	} else {
+	case r.Place != nil:
+		p.block(w, "SEED", color.FgRed, "none: the trace at "+Escape(r.Place(full.Divergence.Case)))
+	default:
 		p.block(w, "SEED", color.FgRed, fmt.Sprintf("none: trace %d of what was replayed", full.Divergence.Case+1))
 	}
 	p.block(w, "VERSIONS", color.FgRed, r.versions()...)
@@ -222,19 +230,26 @@ func (r *Run) reducedLines(s op.Sequence, d *diff.Divergence) []string {
 // commands are what a reader types next.
 func (r *Run) commands(index int) []string {
 	var lines []string
-	oracle := " --oracle " + Quote(r.Oracle)
+	oracle := ""
+	if r.Oracle != "" {
+		oracle = " --oracle " + Quote(r.Oracle)
+	}
 	if r.Strict {
 		oracle += " --strict"
 	}
+	oracle += r.Flags
 	if r.Folder != "" {
 		if r.Reduced != nil && !r.Reduced.Flaky {
 			lines = append(lines, "diffstore replay "+Quote(filepath.Join(r.Folder, "reduced.jsonl"))+oracle,
 				"diffstore show "+Quote(filepath.Join(r.Folder, "reduced.jsonl"))+" --format pytest")
 		}
-		lines = append(lines, "diffstore reduce "+Quote(filepath.Join(r.Folder, "full.jsonl"))+oracle)
+		if r.Oracle != "" { // what was recorded cannot be run again
+			lines = append(lines, "diffstore reduce "+Quote(filepath.Join(r.Folder, "full.jsonl"))+oracle)
+		}
 	}
 	if r.Profile != "" {
-		lines = append(lines, fmt.Sprintf("diffstore fuzz --seed %d --first %d --sequences 1 --profile %s%s", r.Seed, index, r.Profile, oracle))
+		// Of a flag that is given twice the last counts.
+		lines = append(lines, fmt.Sprintf("%s --first %d --sequences 1", r.Repeat, index))
 	}
 	return append(lines, r.Repeat)
 }

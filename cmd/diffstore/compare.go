@@ -8,6 +8,7 @@ import (
 	"github.com/diffstore/diffstore/diff"
 	"github.com/diffstore/diffstore/oracle"
 	"github.com/diffstore/diffstore/report"
+	"github.com/diffstore/diffstore/subject"
 )
 
 var compare = command{
@@ -74,7 +75,7 @@ func (f *compareFlags) run(env *environment, args []string) (diff.Verdict, error
 	if err != nil {
 		return 0, err
 	}
-	done, err := f.watch(env, &comparison.Campaign)
+	done, err := f.watch(env, &comparison.Campaign, f.model)
 	if err != nil {
 		return 0, err
 	}
@@ -89,7 +90,7 @@ func (f *compareFlags) run(env *environment, args []string) (diff.Verdict, error
 		Repeat: env.line, Claim: claim, Seed: f.seed, Profile: f.config.Profile, Model: f.model,
 		Base: f.base, Head: f.head, Compared: compared,
 	}
-	c.Verdict, c.Why = diff.Conclude(compared.Result, failure, compared.Stats.Floors(f.config))
+	c.Verdict, c.Why = diff.Conclude(compared.Result, failure, compared.Stats.Floors(f.config, f.options.Unbounded))
 	stale, err := diff.Stale(f.list, f.head, []diff.Open{comparison.Base, comparison.Head, diff.Model(f.model)}, claim.Judge(f.options))
 	if err != nil {
 		return 0, err
@@ -114,7 +115,7 @@ func (f *compareFlags) comparison(env *environment, claim diff.Claim) (*diff.Com
 		if err != nil {
 			return nil, err
 		}
-		opens[i] = openLaunch(launch, ask)
+		opens[i] = subject.Oracle(launch, ask)
 	}
 	c := &diff.Comparison{
 		Claim: claim, Options: f.options, Base: opens[0], Head: opens[1], Model: f.model, Budget: diff.DefaultBudget,

@@ -23,7 +23,7 @@ var fuzz = command{
 	arguments: "[--oracle SPEC] [--profile NAME] [--seed N] [--sequences N]",
 	example:   "diffstore fuzz --oracle vllm==0.32.0 --profile production --sequences 20000 --strict",
 	flags: func(set *pflag.FlagSet) func(*environment, []string) (diff.Verdict, error) {
-		f := &fuzzFlags{}
+		f := &fuzzFlags{set: set}
 		f.subjectFlags.declare(set)
 		f.campaignFlags.declare(set)
 		f.knownFlags.declare(set)
@@ -53,7 +53,7 @@ func (f *campaignFlags) declare(set *pflag.FlagSet) {
 	set.IntVar(&f.first, "first", 0, "index of the first case")
 	set.IntVar(&f.sequences, "sequences", 5000, "how many sequences; 0 with --duration: as many as fit")
 	set.DurationVar(&f.duration, "duration", 0, "stop after this time (0: when all sequences are done)")
-	set.IntVar(&f.workers, "workers", runtime.NumCPU(), "how many oracle processes")
+	set.IntVar(&f.workers, "workers", 0, "how many oracle processes (0: one a core)")
 	set.IntVar(&f.config.MaxOps, "ops", 0, fmt.Sprintf("most ops in a sequence (0: %d, and rarely more)", gen.DefaultMaxOps))
 	set.IntVar(&f.config.MaxSlots, "max-slots", 0, fmt.Sprintf("most slots of a drawn store (0: %d)", gen.DefaultMaxSlots))
 	set.IntVar(&f.config.Slots, "slots", 0, "slots of every store (0: drawn)")
@@ -63,7 +63,10 @@ func (f *campaignFlags) declare(set *pflag.FlagSet) {
 
 func (f *campaignFlags) check() error {
 	if err := f.config.Check(); err != nil {
-		return &usageError{err.Error()}
+		return &usageError{f.profileError(err)}
+	}
+	if f.workers == 0 {
+		f.workers = runtime.NumCPU()
 	}
 	switch {
 	case f.sequences < 0 || f.first < 0:
@@ -71,12 +74,27 @@ func (f *campaignFlags) check() error {
 	case f.sequences == 0 && f.duration <= 0:
 		return &usageError{"--sequences 0 needs --duration"}
 	case f.workers < 1 || f.workers > 1024:
-		return &usageError{"--workers must be from 1 to 1024"}
+		return &usageError{"--workers must be from 0 to 1024"}
+	case strings.HasSuffix(f.writeAhead, ".gz"):
+		return &usageError{"--write-ahead writes line by line, uncompressed: name a .jsonl"}
 	}
 	return nil
 }
 
+// profileError says what is wrong with the config in the words of the flags.
+func (f *campaignFlags) profileError(err error) string {
+	var names []string
+	for _, p := range gen.Profiles() {
+		if p.Name == f.config.Profile {
+			return strings.NewReplacer("MaxOps", "--ops", "MaxSlots", "--max-slots", "Slots", "--slots", "ObjectBytes", "--object-bytes").Replace(err.Error())
+		}
+		names = append(names, p.Name)
+	}
+	return fmt.Sprintf("unknown profile %q%s", f.config.Profile, suggestion(f.config.Profile, names, "there are "+strings.Join(names, ", ")))
+}
+
 type fuzzFlags struct {
+	set *pflag.FlagSet
 	subjectFlags
 	campaignFlags
 	outputFlags
@@ -92,7 +110,7 @@ func (f *fuzzFlags) run(env *environment, args []string) (diff.Verdict, error) {
 			return 0, err
 		}
 	}
-	opens, err := f.pair(env)
+	opens, err := f.pair(env, f.knownFlags.of(f.oracle) == nil)
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +118,7 @@ func (f *fuzzFlags) run(env *environment, args []string) (diff.Verdict, error) {
 		Gen: f.config, Seed: f.seed, First: f.first, Sequences: f.sequences, Duration: f.duration, Workers: f.workers,
 		Subjects: opens, Judge: func() diff.Judge { return diff.Pair(f.options) }, Known: f.knownFlags.of(f.oracle),
 	}
-	done, err := f.watch(env, campaign)
+	done, err := f.watch(env, campaign, f.model)
 	if err != nil {
 		return 0, err
 	}
@@ -113,9 +131,9 @@ func (f *fuzzFlags) run(env *environment, args []string) (diff.Verdict, error) {
 	}
 	r := &report.Run{
 		Command: "fuzz", Repeat: env.line, Seed: f.seed, Profile: f.config.Profile, Model: f.model, Oracle: f.oracle,
-		Result: result, Strict: f.options.Strict,
+		Result: result, Strict: f.options.Strict, Flags: f.again(f.set),
 	}
-	r.Verdict, r.Why = diff.Conclude(result, failure, result.Stats.Floors(f.config))
+	r.Verdict, r.Why = diff.Conclude(result, failure, result.Stats.Floors(f.config, f.options.Unbounded))
 	if r.Verdict == diff.Diverges {
 		if err := f.finish(env, r, opens, diff.Pair(f.options)); err != nil {
 			return 0, err
@@ -133,18 +151,18 @@ func (f *fuzzFlags) run(env *environment, args []string) (diff.Verdict, error) {
 }
 
 // watch sets up what follows a campaign as it runs: a progress bar where a
-// person looks, and the write-ahead file.
-func (f *campaignFlags) watch(env *environment, c *diff.Campaign) (done func() error, err error) {
+// person looks, and the write-ahead file, whose traces name the model.
+func (f *campaignFlags) watch(env *environment, c *diff.Campaign, model string) (done func() error, err error) {
 	var closers []func() error
 	if f.writeAhead != "" {
 		file, err := os.Create(f.writeAhead)
 		if err != nil {
-			return nil, fmt.Errorf("the write-ahead file cannot be made: %w", err)
+			return nil, &usageError{fmt.Sprintf("the write-ahead file cannot be made: %v", err)}
 		}
 		writer := traces.NewWriter(file, f.writeAhead)
 		closers = append(closers, file.Close)
 		c.WriteAhead = func(index int, s *op.Sequence) error {
-			if err := writer.Begin(traces.Header{Slots: s.Slots, ObjectBytes: s.ObjectBytes, Seed: fmt.Sprint(f.seed), Case: &index}); err != nil {
+			if err := writer.Begin(traces.Header{Slots: s.Slots, ObjectBytes: s.ObjectBytes, Model: model, Seed: fmt.Sprint(f.seed), Case: &index}); err != nil {
 				return err
 			}
 			for i := range s.Ops {

@@ -33,7 +33,7 @@ type command struct {
 }
 
 // commands lists the subcommands in the order of the help text.
-var commands = []command{fuzz, compare, replay, reduce, show, upstream, version}
+var commands = []command{fuzz, compare, rescanCommand, gateCommand, replay, reduce, show, upstream, version}
 
 // environment is what a command may touch of the world.
 type environment struct {
@@ -69,6 +69,9 @@ func run(env *environment, args []string) diff.Verdict {
 	env.line = "diffstore"
 	for _, arg := range args {
 		env.line += " " + report.Quote(arg)
+	}
+	if len(args) == 2 && args[0] == "help" {
+		args = []string{args[1], "--help"}
 	}
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
 		fmt.Fprint(env.stdout, overview())

@@ -50,7 +50,7 @@ func (f *reduceFlags) run(env *environment, args []string) (diff.Verdict, error)
 	if err := f.variant(f.set, []traces.Trace{trace}); err != nil {
 		return 0, err
 	}
-	opens, err := f.pair(env)
+	opens, err := f.pair(env, true)
 	if err != nil {
 		return 0, err
 	}

@@ -29,6 +29,8 @@ type replayFlags struct {
 	set *pflag.FlagSet
 }
 
+func isRecorded(t *traces.Trace) bool { return t.Wants != nil || t.WantConstruct != nil }
+
 // readTraces reads every file that is named.
 func readTraces(files []string) ([]traces.Trace, error) {
 	if len(files) == 0 {
@@ -71,14 +73,16 @@ func (f *replayFlags) run(env *environment, args []string) (diff.Verdict, error)
 	}
 	recorded := true
 	for i := range list {
-		recorded = recorded && list[i].Wants != nil
+		recorded = recorded && isRecorded(&list[i])
 	}
 	if err := f.subjectFlags.check(); err != nil {
 		return 0, err
 	}
 	opens := []diff.Open{diff.Model(f.model)}
-	if !recorded || f.set.Changed("oracle") {
-		if opens, err = f.pair(env); err != nil {
+	if recorded && !f.set.Changed("oracle") {
+		f.oracle = ""
+	} else {
+		if opens, err = f.pair(env, true); err != nil {
 			return 0, err
 		}
 	}
@@ -89,11 +93,14 @@ func (f *replayFlags) run(env *environment, args []string) (diff.Verdict, error)
 	if failure != nil && result.Sequences == 0 {
 		return 0, failure
 	}
-	r := &report.Run{Command: "replay", Repeat: env.line, Model: f.model, Oracle: f.oracle, Result: result, Strict: f.options.Strict}
+	r := &report.Run{
+		Command: "replay", Repeat: env.line, Model: f.model, Oracle: f.oracle, Result: result, Strict: f.options.Strict,
+		Flags: f.again(f.set), Place: func(at int) string { return fmt.Sprintf("%s:%d", list[at].Name, list[at].Line) },
+	}
 	r.Verdict, r.Why = diff.Conclude(result, failure, nil)
 	if r.Verdict == diff.Diverges {
 		// What was recorded cannot be run again, so there is nothing to reduce against.
-		f.noReduce = f.noReduce || list[result.Findings[0].Divergence.Case].Wants != nil
+		f.noReduce = f.noReduce || isRecorded(&list[result.Findings[0].Divergence.Case])
 		if err := f.finish(env, r, opens, diff.Pair(f.options)); err != nil {
 			return 0, err
 		}

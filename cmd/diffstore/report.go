@@ -56,7 +56,7 @@ func (f *outputFlags) check() error {
 		}
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 		if err != nil {
-			return fmt.Errorf("the report cannot be written: %w", err)
+			return &usageError{fmt.Sprintf("the report cannot be written: %v", err)}
 		}
 		if err := file.Close(); err != nil {
 			return err
@@ -65,7 +65,10 @@ func (f *outputFlags) check() error {
 	if f.out == "" {
 		return nil
 	}
-	return report.Reserve(f.out)
+	if err := report.Reserve(f.out); err != nil {
+		return &usageError{err.Error()}
+	}
+	return nil
 }
 
 // tell prints a finished thing in the form that was asked for and writes its reports.

@@ -10,6 +10,8 @@ import (
 	"github.com/diffstore/diffstore/diff"
 	"github.com/diffstore/diffstore/model"
 	"github.com/diffstore/diffstore/oracle"
+	"github.com/diffstore/diffstore/report"
+	"github.com/diffstore/diffstore/subject"
 )
 
 // subjectFlags are how a user names the two sides of a comparison.
@@ -64,7 +66,7 @@ func (env *environment) progressLine() func(string) {
 func (f *subjectFlags) check() error {
 	store, err := model.New(f.model, 1, 1)
 	if err != nil {
-		return &usageError{err.Error()}
+		return &usageError{fmt.Sprintf("unknown model %q%s", f.model, suggestion(f.model, model.Variants(), "there are "+strings.Join(model.Variants(), ", ")))}
 	}
 	store.Release()
 	if f.opTimeout <= 0 {
@@ -76,31 +78,29 @@ func (f *subjectFlags) check() error {
 	return nil
 }
 
-// openOracle resolves the oracle's spec.
-func (f *subjectFlags) openOracle(env *environment) (diff.Open, error) {
-	launch, err := oracle.Resolve(f.oracle, f.oracleOptions(env))
-	if err != nil {
-		return nil, err
-	}
-	return openLaunch(launch, oracle.Ask{Hashes: f.options.HashBound > 0}), nil
-}
-
-func openLaunch(launch oracle.Launch, ask oracle.Ask) diff.Open {
-	return func() (diff.Subject, error) {
-		o, err := oracle.Open(launch, ask)
-		if err != nil {
-			return nil, err
-		}
-		return o, nil
-	}
-}
-
-// pair opens the model and the oracle.
-func (f *subjectFlags) pair(env *environment) ([]diff.Open, error) {
+// pair opens the model and the oracle. With firstDeath the oracle leaves out what
+// is behind a death in a batch, for runs that end at one.
+func (f *subjectFlags) pair(env *environment, firstDeath bool) ([]diff.Open, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
 	f.options.Unbounded = model.Grows(f.model)
-	open, err := f.openOracle(env)
-	return []diff.Open{diff.Model(f.model), open}, err
+	launch, err := oracle.Resolve(f.oracle, f.oracleOptions(env))
+	if err != nil {
+		return nil, err
+	}
+	ask := oracle.Ask{Hashes: f.options.HashBound > 0, FirstDeath: firstDeath}
+	return []diff.Open{diff.Model(f.model), subject.Oracle(launch, ask)}, nil
+}
+
+// again writes the flags that were given and that a command on the same two
+// subjects needs as well, beside --oracle and --strict.
+func (f *subjectFlags) again(set *pflag.FlagSet) string {
+	var line strings.Builder
+	for _, name := range []string{"python", "wire", "op-timeout", "black-box", "text", "hash-bound"} {
+		if set.Changed(name) {
+			fmt.Fprintf(&line, " --%s=%s", name, report.Quote(set.Lookup(name).Value.String()))
+		}
+	}
+	return line.String()
 }
