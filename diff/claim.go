@@ -147,6 +147,7 @@ func (j *claimJudge) invariants(s *op.Sequence, runs []op.Run) *Divergence {
 // every get gives back.
 func (j *claimJudge) invariantsFrom(s *op.Sequence, from int, runs []op.Run) *Divergence {
 	for voice := range 2 {
+		j.ledgers[voice].Rewrites = j.Rewrites
 		j.ledgers[voice].Reset()
 	}
 	base, head := &runs[voiceBase], &runs[voiceHead]

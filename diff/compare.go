@@ -61,6 +61,8 @@ type Options struct {
 	IgnoreLimit bool
 	// Unbounded says that a store may hold more keys than slots.
 	Unbounded bool
+	// Rewrites says that a put may store the bytes of an unreferenced key anew.
+	Rewrites bool
 	// Headroom is how many times a sequence's slots both stores are built with;
 	// 0 is 1.
 	Headroom int

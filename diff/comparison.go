@@ -48,6 +48,7 @@ func (c *Comparison) Run(ctx context.Context) (*Compared, error) {
 	options := c.Options
 	options.Headroom = c.Claim.Headroom
 	options.Unbounded = options.Unbounded || c.Claim.Kind == Grows || model.Grows(c.Model)
+	options.Rewrites = options.Rewrites || model.Rewrites(c.Model)
 	var (
 		mu      sync.Mutex
 		tallies []*Tally

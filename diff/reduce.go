@@ -211,7 +211,7 @@ func (r *reducer) search(s op.Sequence, d *Divergence) (op.Sequence, *Divergence
 		improved = false
 		for _, pass := range gen.Passes {
 			for !r.exhausted() {
-				candidates := simpler(pass.Propose(s), s)
+				candidates := pass.Candidates(s)
 				hit, found, err := r.first(candidates)
 				if err != nil {
 					return s, d, err
@@ -224,15 +224,4 @@ func (r *reducer) search(s op.Sequence, d *Divergence) (op.Sequence, *Divergence
 		}
 	}
 	return s, d, nil
-}
-
-// simpler keeps the candidates that are simpler than s, so that the search ends.
-func simpler(candidates []op.Sequence, s op.Sequence) []op.Sequence {
-	kept := candidates[:0]
-	for _, candidate := range candidates {
-		if gen.Simpler(candidate, s) {
-			kept = append(kept, candidate)
-		}
-	}
-	return kept
 }

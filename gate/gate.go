@@ -257,12 +257,13 @@ func (g *Gate) replay(ctx context.Context, file string) (Told, diff.Verdict, []s
 	}
 	opens, options := []diff.Open{diff.Model(g.Model), open}, g.compareOptions()
 	result, failure := diff.Replay(ctx, list, opens, options)
-	r := &report.Run{Command: "replay", Repeat: "diffstore replay " + report.Quote(file) + g.flags(), Model: g.Model, Oracle: g.Oracle, Result: result, Strict: g.Strict}
+	r := &report.Run{Command: "replay", Source: report.SourceName(file), Repeat: "diffstore replay " + report.Quote(file) + g.flags(), Model: g.Model, Oracle: g.Oracle, Result: result, Strict: g.Strict}
 	r.Verdict, r.Why = diff.Conclude(result, failure, nil)
-	if r.Verdict == diff.Diverges {
+	if r.Verdict == diff.Diverges && list[result.Findings[0].Divergence.Case].Wants != nil {
+		// What was recorded cannot be run again, so there is nothing to reduce against.
 		return r, r.Verdict, nil, r.Save(g.Out)
 	}
-	return r, r.Verdict, r.Why, nil
+	return r, r.Verdict, r.Why, g.finish(ctx, r, opens, options)
 }
 
 func (g *Gate) rescan(ctx context.Context) (Told, diff.Verdict, []string, error) {

@@ -96,7 +96,7 @@ func TestStoreFollowsTheDescription(t *testing.T) {
 	for _, variant := range Variants() {
 		t.Run(variant, func(t *testing.T) {
 			s := mustNew(t, variant, 1, 1)
-			ledger := Ledger{Rewrites: variant == "release-0.33"}
+			ledger := Ledger{Rewrites: Rewrites(variant)}
 			kinds := map[op.ErrorKind]int{}
 			for seed := range uint64(300) {
 				ops := 40

@@ -22,6 +22,8 @@ type variant struct {
 	grows bool
 	// hidesSlots says that slot numbers are unspecified: they are not observed.
 	hidesSlots bool
+	// rewrites says that a put stores its unreferenced batch keys anew.
+	rewrites bool
 	// plainMissing leaves the advice out of a missing error's text.
 	plainMissing bool
 }
@@ -52,4 +54,11 @@ func variantNamed(name string) (*variant, error) {
 func Grows(variant string) bool {
 	v, err := variantNamed(variant)
 	return err == nil && v.grows
+}
+
+// Rewrites tells whether a put of a variant stores batch keys anew that are
+// stored already and have no references, where another keeps their bytes.
+func Rewrites(variant string) bool {
+	v, err := variantNamed(variant)
+	return err == nil && v.rewrites
 }

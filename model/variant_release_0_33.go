@@ -18,6 +18,7 @@ var release033 = variant{
 	afterKeyError: reportDropped,
 	grows:         true,
 	hidesSlots:    true,
+	rewrites:      true,
 	plainMissing:  true,
 }
 

@@ -321,7 +321,7 @@ func (c *Comparison) Save(dir string) error {
 		return nil
 	}
 	found := list[0].Lowest
-	c.Folder = filepath.Join(dir, fmt.Sprintf("compare-seed%d-case%d", c.Seed, found.Divergence.Case))
+	c.Folder = filepath.Join(dir, fmt.Sprintf("compare-%s-seed%d-case%d", c.Profile, c.Seed, found.Divergence.Case))
 	full := c.trace(found.Sequence, found.Divergence)
 	s := saved{full: &full, stderr: c.Compared.Stderr, json: c.JSON}
 	if r, ok := c.Compared.Reduced[list[0].Fingerprint]; ok && !r.Flaky {

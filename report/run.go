@@ -25,6 +25,9 @@ type Run struct {
 	Seed uint64
 	// Profile is the profile of a campaign; empty where there was none.
 	Profile string
+	// Source is the name of what was replayed, without folder and ending; empty
+	// for a campaign.
+	Source string
 	// Model is the variant that the left side is, for the traces' headers.
 	Model string
 	// Oracle is the spec of the right side, for the commands to go on with.
@@ -216,7 +219,7 @@ type saved struct {
 // write. It sets r.Folder.
 func (r *Run) Save(dir string) error {
 	found := r.Result.Findings[0]
-	r.Folder = filepath.Join(dir, fmt.Sprintf("%s-seed%d-case%d", r.Command, r.Seed, found.Divergence.Case))
+	r.Folder = filepath.Join(dir, r.folderName(found.Divergence.Case))
 	full := r.Trace(found.Sequence, found.Divergence, Note(found.Divergence))
 	s := saved{full: &full, stderr: r.Result.Stderr, json: r.JSON}
 	if r.Reduced != nil && !r.Reduced.Flaky {
@@ -224,6 +227,14 @@ func (r *Run) Save(dir string) error {
 		s.reduced = &reduced
 	}
 	return s.write(r.Folder)
+}
+
+// folderName tells runs apart that are kept below one folder.
+func (r *Run) folderName(index int) string {
+	if r.Profile != "" {
+		return fmt.Sprintf("%s-%s-seed%d-case%d", r.Command, r.Profile, r.Seed, index)
+	}
+	return fmt.Sprintf("%s-%s-trace%d", r.Command, r.Source, index+1)
 }
 
 func (s *saved) write(folder string) error {

@@ -42,6 +42,9 @@ func (r *Run) Document() *Document {
 		d.Sections = append(d.Sections,
 			Section{Title: "Divergence", Code: &Code{"text", strings.Join(lines, "\n")}},
 			Section{Title: "Reduced trace", Code: &Code{"json", strings.Join(reduced[1:], "\n")}, Notes: reduced[:1]})
+		if len(reduced) == 1 {
+			d.Sections[len(d.Sections)-1].Code = nil
+		}
 		if r.Reduced != nil && !r.Reduced.Flaky {
 			trace := r.Trace(s, found, Note(found))
 			if test, err := Pytest(&trace, DefaultImport); err == nil {

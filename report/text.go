@@ -171,6 +171,9 @@ func (r *Run) failure(w io.Writer, p Palette) {
 	p.block(w, "GO ON WITH", color.FgRed, r.commands(full.Divergence.Case)...)
 }
 
+// longName is the length from which the sides are called left and right.
+const longName = 32
+
 func divergenceLines(s op.Sequence, d *diff.Divergence, left, right string) []string {
 	lines := []string{fmt.Sprintf("constructor, %d slots of %d bytes", s.Slots, s.ObjectBytes)}
 	if d.Step >= 0 {
@@ -178,6 +181,9 @@ func divergenceLines(s op.Sequence, d *diff.Divergence, left, right string) []st
 	}
 	if d.Detail != "" {
 		lines = append(lines, "invariant broken: "+Escape(d.Detail))
+	}
+	if max(len(left), len(right)) > longName {
+		left, right = "left", "right"
 	}
 	width := max(len(left), len(right))
 	for _, x := range Differences(d) {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/fatih/color"
@@ -11,6 +12,12 @@ import (
 	"github.com/diffstore/diffstore/op"
 	"github.com/diffstore/diffstore/traces"
 )
+
+// SourceName is the name of a trace file without folder and ending.
+func SourceName(path string) string {
+	name := filepath.Base(path)
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".jsonl")
+}
 
 // ShowTrace writes a trace for people: its header, then each op with what the
 // recorded store did, or where nothing is recorded what the model does.
