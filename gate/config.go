@@ -14,6 +14,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 
 	"github.com/diffstore/diffstore/diff"
 	"github.com/diffstore/diffstore/gen"
@@ -105,6 +106,8 @@ func Read(path string) (Settings, error) {
 	return s, nil
 }
 
+var unknownField = regexp.MustCompile(`unknown field (".*")`)
+
 // lineOf gives the line that a decoding error speaks of.
 func lineOf(data []byte, decoder *json.Decoder, err error) int {
 	var syntax *json.SyntaxError
@@ -115,11 +118,15 @@ func lineOf(data []byte, decoder *json.Decoder, err error) int {
 	case errors.As(err, &wrongType):
 		return lineAt(data, wrongType.Offset)
 	}
+	// An unknown field is reported without its place, once the object is read.
+	if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
+		return lineAt(data, int64(bytes.Index(data, []byte(m[1]))))
+	}
 	return lineAt(data, decoder.InputOffset())
 }
 
 func lineAt(data []byte, offset int64) int {
-	return 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
+	return 1 + bytes.Count(data[:max(0, min(int(offset), len(data)))], []byte("\n"))
 }
 
 // Check tells what is wrong with the settings, or nil.

@@ -81,7 +81,7 @@ var changing = []struct {
 	{regexp.MustCompile(`sha256 [0-9a-f]+`), "sha256 HASH"},
 	{regexp.MustCompile(`Python 3[0-9.]+`), "Python 3"},
 	{regexp.MustCompile(`in \d+\.\d s \([0-9,]+ compared`), "in SECONDS (MANY compared"},
-	{regexp.MustCompile(`evaluations, \d+\.\d s`), "evaluations, SECONDS"},
+	{regexp.MustCompile(`\d+ evaluations, \d+\.\d s`), "MANY evaluations, SECONDS"},
 	{regexp.MustCompile(`time="[0-9.]+"`), `time="SECONDS"`},
 	{regexp.MustCompile(`\| \d+\.\d \|`), "| SECONDS |"},
 	{regexp.MustCompile(`[^\s\x60"]*/((fuzz|replay)-[a-z-]+-(seed|trace))`), "OUT/$1"},

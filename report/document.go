@@ -241,8 +241,10 @@ func xmlSafe(text string) string {
 	}, strings.ToValidUTF8(text, "?"))
 }
 
-// Annotation makes text fit for a GitHub workflow command: percent, new lines,
-// and what ends a property are escaped.
-func Annotation(text string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(clipped(text, 4000))
+// Annotation is a GitHub workflow command that shows a failure at the run. What
+// would end the command or its title is escaped.
+func Annotation(title, text string) string {
+	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	return fmt.Sprintf("::error title=%s::%s", property.Replace(title), data.Replace(clipped(text, 4000)))
 }

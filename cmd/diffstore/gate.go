@@ -32,7 +32,7 @@ var gateCommand = command{
 		set.StringArrayVar(&f.over.Corpus, "corpus", nil, "trace file or folder of them to replay; may be repeated")
 		set.IntVar(&f.sequences, "sequences", -1, "sequences a profile and seed; the fresh window gets twice as many")
 		set.DurationVar(&f.duration, "duration", 0, "budget; stages that do not fit are skipped (0: none)")
-		set.IntVar(&f.workers, "workers", runtime.NumCPU(), "how many oracle processes")
+		set.IntVar(&f.workers, "workers", 0, "how many oracle processes (0: one a core)")
 		set.StringVar(&f.output.out, "out", "diffstore-runs", "folder for the files of failing stages")
 		f.declareInterpreter(set)
 		f.output.declareForms(set)
@@ -92,6 +92,9 @@ func (f *gateFlags) run(env *environment, args []string) (diff.Verdict, error) {
 	if err := f.output.check(); err != nil {
 		return 0, err
 	}
+	if f.workers == 0 {
+		f.workers = runtime.NumCPU()
+	}
 	f.python = settings.Python
 	g := &gate.Gate{
 		Settings: settings, SeedFrom: f.seedFrom, Duration: f.duration, Workers: max(1, f.workers), Out: f.output.out,
@@ -140,7 +143,7 @@ func tellGitHub(env *environment, result *gate.Result) error {
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
 		for _, c := range document.Cases {
 			if text := c.Failure + c.Error; text != "" {
-				fmt.Fprintf(env.stderr, "::error title=%s::%s\n", report.Annotation("diffstore "+c.Name), report.Annotation(text))
+				fmt.Fprintln(env.stderr, report.Annotation("diffstore "+c.Name, text))
 			}
 		}
 	}
