@@ -159,7 +159,11 @@ func storeClass(source []byte) string {
 	return ""
 }
 
-var importLine = regexp.MustCompile(`(?m)^(?:from|import)\s+([\w.]+)`)
+// importLine matches a top-level import: the module, and the names taken from it,
+// each of which may be a module of its own.
+var importLine = regexp.MustCompile(`(?m)^(?:from|import)[ \t]+([\w.]+)(?:[ \t]+import[ \t]*(?:\(([^)]*)\)|([^\n(]*)))?`)
+
+var importedName = regexp.MustCompile(`\w+`)
 
 // withImports collects a file and, from file to file, those of its tree that it
 // imports at the top level, with the __init__ files that make the folders packages.
@@ -185,10 +189,14 @@ func withImports(tree files, name string) map[string][]byte {
 				for range up {
 					dir = path.Dir(dir)
 				}
-				module = strings.ReplaceAll(dir, "/", ".") + "." + strings.TrimLeft(module, ".")
+				module = strings.TrimRight(strings.ReplaceAll(dir, "/", ".")+"."+strings.TrimLeft(module, "."), ".")
 			}
 			if top, _, _ := strings.Cut(name, "/"); strings.HasPrefix(module, top+".") && module != top+".logger" {
-				add(strings.ReplaceAll(module, ".", "/") + ".py")
+				file := strings.ReplaceAll(module, ".", "/")
+				add(file + ".py")
+				for _, word := range importedName.FindAllString(string(m[2])+" "+string(m[3]), -1) {
+					add(file + "/" + word + ".py")
+				}
 			}
 		}
 	}

@@ -1,13 +1,10 @@
 package oracle
 
 import (
-	"bytes"
 	"encoding/binary"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"sort"
+	"math"
 	"unicode/utf8"
 )
 
@@ -15,6 +12,8 @@ import (
 const (
 	maxDepth = 16
 	maxNodes = 4 << 20
+	// maxInterned is the length in bytes up to which equal texts are kept as one.
+	maxInterned = 512
 )
 
 // nodeKind is the type of one value of a message.
@@ -28,7 +27,6 @@ const (
 	nodeText
 	nodeList // list or tuple: children in order
 	nodeDict // children are key, value, key, value
-	nodeRef  // stands for an earlier node
 )
 
 // node is one value. Nodes lie in the order of the message: the children of node
@@ -36,9 +34,9 @@ const (
 type node struct {
 	kind nodeKind
 	end  int32
-	// n is the value of an integer or boolean, or the place a reference stands for.
+	// n is the value of an integer or boolean, or the number of elements or pairs.
 	n int64
-	// text is the text, or the bytes, as a view of the message or interned.
+	// text is the text, or the bytes as a view of the message.
 	text string
 }
 
@@ -46,13 +44,16 @@ type node struct {
 type tree struct {
 	nodes []node
 	refs  []int32
-	// names keeps one string for each key text ever seen by this decoder, so
+	// names keeps one string for each short text that this decoder has seen, so
 	// that equal keys are one string and decoding allocates nothing for them.
 	names map[string]string
 }
 
 // intern gives the one string for text.
 func (t *tree) intern(text []byte) string {
+	if len(text) > maxInterned {
+		return string(text)
+	}
 	if s, ok := t.names[string(text)]; ok {
 		return s
 	}
@@ -64,26 +65,26 @@ func (t *tree) intern(text []byte) string {
 	return s
 }
 
-// resolve follows a reference.
-func (t *tree) resolve(i int32) *node {
-	n := &t.nodes[i]
-	if n.kind == nodeRef {
-		return &t.nodes[n.n]
+// add adds an empty value, within the bounds.
+func (t *tree) add(depth int) (place int32, err error) {
+	if depth > maxDepth {
+		return 0, errDeep
 	}
-	return n
+	if len(t.nodes) >= maxNodes {
+		return 0, errMany
+	}
+	place = int32(len(t.nodes))
+	t.nodes = append(t.nodes, node{end: place + 1})
+	return place, nil
 }
 
-// at gives the place that a node's content is at, behind references.
-func (t *tree) at(i int32) int32 {
-	if t.nodes[i].kind == nodeRef {
-		return int32(t.nodes[i].n)
-	}
-	return i
-}
+// resolve gives the value at a place. References were replaced by what they stand
+// for as they were read.
+func (t *tree) resolve(i int32) *node { return &t.nodes[i] }
 
 // decodeMarshal reads one value of Python's marshal format: None, booleans,
 // integers that fit 64 bits, bytes, text, lists, tuples, dicts and references.
-// The tree's text and bytes of more than key length are views of data.
+// The tree's bytes are views of data, its texts are not.
 func (t *tree) decodeMarshal(data []byte) error {
 	t.nodes, t.refs = t.nodes[:0], t.refs[:0]
 	d := marshalDecoder{tree: t, data: data}
@@ -106,7 +107,7 @@ var (
 	errShort   = errors.New("the message is cut off")
 	errDeep    = fmt.Errorf("values are nested more than %d deep", maxDepth)
 	errMany    = fmt.Errorf("more than %d values", maxNodes)
-	errNumber  = errors.New("an integer does not fit 64 bits")
+	errNumber  = errors.New("a number is no integer of 64 bits")
 	errNotUTF8 = errors.New("text is not UTF-8")
 	errRef     = errors.New("a reference to something other than a whole plain value before it")
 )
@@ -146,20 +147,16 @@ func (d *marshalDecoder) value(depth int) error {
 	if d.pos >= len(d.data) {
 		return errShort
 	}
-	if depth > maxDepth {
-		return errDeep
-	}
-	if len(d.nodes) >= maxNodes {
-		return errMany
+	place, err := d.add(depth)
+	if err != nil {
+		return err
 	}
 	code := d.data[d.pos]
 	d.pos++
-	place := int32(len(d.nodes))
 	if code&flagRef != 0 {
 		d.refs = append(d.refs, place)
 		code &^= flagRef
 	}
-	d.nodes = append(d.nodes, node{end: place + 1})
 	n := &d.nodes[place]
 	switch code {
 	case codeNone:
@@ -190,11 +187,12 @@ func (d *marshalDecoder) value(depth int) error {
 		if index < 0 || index >= len(d.refs) {
 			return errRef
 		}
-		target := d.at(d.refs[index])
+		target := d.refs[index]
 		if target >= place || !d.leaf(target) {
 			return errRef
 		}
-		n.kind, n.n = nodeRef, int64(target)
+		*n = d.nodes[target]
+		n.end = place + 1
 	case codeTuple, codeList, codeSmallTuple:
 		return d.list(place, code, depth)
 	case codeDict:
@@ -254,21 +252,27 @@ func (d *marshalDecoder) long() (int64, error) {
 	if negative {
 		count = -count
 	}
-	if count < 0 || count > 4 {
+	if count < 0 || count > 5 {
 		return 0, errNumber
 	}
 	b, err := d.take(2 * count)
 	if err != nil {
 		return 0, err
 	}
-	var number int64
+	var number uint64
 	for i := count - 1; i >= 0; i-- {
-		number = number<<15 | int64(binary.LittleEndian.Uint16(b[2*i:])&0x7fff)
+		if number > math.MaxUint64>>15 {
+			return 0, errNumber
+		}
+		number = number<<15 | uint64(binary.LittleEndian.Uint16(b[2*i:])&0x7fff)
 	}
-	if negative {
-		number = -number
+	switch {
+	case negative && number <= 1<<63:
+		return int64(-number), nil
+	case negative || number > math.MaxInt64:
+		return 0, errNumber
 	}
-	return number, nil
+	return int64(number), nil
 }
 
 func (d *marshalDecoder) list(place int32, code byte, depth int) error {
@@ -320,78 +324,3 @@ func (d *marshalDecoder) dict(place int32, depth int) error {
 	d.nodes[place].end = int32(len(d.nodes))
 	return nil
 }
-
-// decodeJSON reads one value of JSON into the same tree. Objects come sorted by
-// key, since JSON gives them no order.
-func (t *tree) decodeJSON(data []byte) error {
-	t.nodes, t.refs = t.nodes[:0], t.refs[:0]
-	if !utf8.Valid(data) {
-		return errNotUTF8
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return err
-	}
-	if decoder.More() {
-		return errors.New("more than one value in the line")
-	}
-	return t.addJSON(value, 0)
-}
-
-func (t *tree) addJSON(value any, depth int) error {
-	if depth > maxDepth {
-		return errDeep
-	}
-	if len(t.nodes) >= maxNodes {
-		return errMany
-	}
-	place := len(t.nodes)
-	t.nodes = append(t.nodes, node{})
-	n := node{}
-	switch value := value.(type) {
-	case nil:
-	case bool:
-		n.kind = nodeBool
-		if value {
-			n.n = 1
-		}
-	case json.Number:
-		number, err := value.Int64()
-		if err != nil {
-			return errNumber
-		}
-		n.kind, n.n = nodeInt, number
-	case string:
-		n.kind, n.text = nodeText, t.intern([]byte(value))
-	case []any:
-		n.kind, n.n = nodeList, int64(len(value))
-		for _, part := range value {
-			if err := t.addJSON(part, depth+1); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		n.kind, n.n = nodeDict, int64(len(value))
-		keys := make([]string, 0, len(value))
-		for key := range value {
-			keys = append(keys, key)
-		}
-		sort.Strings(keys)
-		for _, key := range keys {
-			if err := t.addJSON(key, depth+1); err != nil {
-				return err
-			}
-			if err := t.addJSON(value[key], depth+1); err != nil {
-				return err
-			}
-		}
-	}
-	n.end = int32(len(t.nodes))
-	t.nodes[place] = n
-	return nil
-}
-
-// hexBytes reads bytes that a JSON message carries as text.
-func hexBytes(text string) ([]byte, error) { return hex.DecodeString(text) }

@@ -90,6 +90,15 @@ func (t *objectTable) place(object *op.Object) int {
 	return at
 }
 
+// json is the table as a message in JSON holds it.
+func (t *objectTable) json() [][2]string {
+	objects := make([][2]string, len(t.list))
+	for i, object := range t.list {
+		objects[i] = [2]string{object.Key, hex.EncodeToString(object.Payload)}
+	}
+	return objects
+}
+
 // marshalEncoder writes requests in Python's marshal format. A key is written
 // once in a message and referred to afterwards, which is quick to read and makes
 // equal keys one object, as they are in a real caller.
@@ -101,14 +110,9 @@ type marshalEncoder struct {
 
 // request encodes a batch into a frame that is valid until the next call.
 func (e *marshalEncoder) request(batch []op.Sequence, ask Ask) []byte {
-	e.objects.reset()
-	if e.refs == nil || len(e.refs) > 1<<16 {
-		e.refs = make(map[string]uint32)
-	}
-	clear(e.refs)
+	e.begin()
 	// The sequences come first in the message, so that the table of objects is
 	// known when it is written behind them.
-	e.buf = append(e.buf[:0], 0, 0, 0, 0, codeDict)
 	e.word("sequences")
 	e.list(len(batch))
 	for i := range batch {
@@ -122,6 +126,43 @@ func (e *marshalEncoder) request(batch []op.Sequence, ask Ask) []byte {
 			share[o.Kind].marshal(e, o)
 		}
 	}
+	e.writeObjects()
+	if ask.stepwise {
+		e.word("stepwise")
+		e.buf = append(e.buf, codeTrue)
+	}
+	if ask.Hashes {
+		e.word("hashes")
+		e.buf = append(e.buf, codeTrue)
+		if ask.Blind {
+			e.word("blind")
+			e.buf = append(e.buf, codeTrue)
+		}
+		e.word("watched")
+		e.keys(ask.Watched)
+	}
+	return e.frame()
+}
+
+// begin starts a message: a dict behind its length.
+func (e *marshalEncoder) begin() {
+	e.objects.reset()
+	if e.refs == nil || len(e.refs) > 1<<16 {
+		e.refs = make(map[string]uint32)
+	}
+	clear(e.refs)
+	e.buf = append(e.buf[:0], 0, 0, 0, 0, codeDict)
+}
+
+// frame ends a message and gives it.
+func (e *marshalEncoder) frame() []byte {
+	e.buf = append(e.buf, codeNull)
+	binary.LittleEndian.PutUint32(e.buf, uint32(len(e.buf)-4))
+	return e.buf
+}
+
+// writeObjects writes the table of objects.
+func (e *marshalEncoder) writeObjects() {
 	e.word("objects")
 	e.list(len(e.objects.list))
 	for _, object := range e.objects.list {
@@ -131,19 +172,6 @@ func (e *marshalEncoder) request(batch []op.Sequence, ask Ask) []byte {
 		e.length(len(object.Payload))
 		e.buf = append(e.buf, object.Payload...)
 	}
-	if ask.stepwise {
-		e.word("stepwise")
-		e.buf = append(e.buf, codeTrue)
-	}
-	if ask.Hashes {
-		e.word("hashes")
-		e.buf = append(e.buf, codeTrue)
-		e.word("watched")
-		e.keys(ask.Watched)
-	}
-	e.buf = append(e.buf, codeNull)
-	binary.LittleEndian.PutUint32(e.buf, uint32(len(e.buf)-4))
-	return e.buf
 }
 
 func (e *marshalEncoder) length(n int) {
@@ -224,16 +252,15 @@ func jsonRequest(batch []op.Sequence, ask Ask) ([]byte, error) {
 		}
 		sequences[i] = []any{batch[i].Slots, batch[i].ObjectBytes, ops}
 	}
-	objects := make([][2]string, len(table.list))
-	for i, object := range table.list {
-		objects[i] = [2]string{object.Key, hex.EncodeToString(object.Payload)}
-	}
-	request := map[string]any{"objects": objects, "sequences": sequences}
+	request := map[string]any{"objects": table.json(), "sequences": sequences}
 	if ask.stepwise {
 		request["stepwise"] = true
 	}
 	if ask.Hashes {
 		request["hashes"], request["watched"] = true, orEmpty(ask.Watched)
+		if ask.Blind {
+			request["blind"] = true
+		}
 	}
 	line, err := json.Marshal(request)
 	return append(line, '\n'), err

@@ -47,6 +47,12 @@ func AddGit(spec, argument string, options Options) (Upstream, error) {
 		if !strings.Contains(from, "://") && !strings.Contains(from, ":") {
 			return Upstream{}, fault("there is no folder %s", from)
 		}
+		if u, ok := cached("git:"+from+"@"+ref, root); ok && commitName.MatchString(ref) {
+			return u, nil // a commit does not move
+		}
+		if options.NoFetch {
+			return Upstream{}, fault("it is not in the cache, where only commits can be; bring it with: diffstore upstream add %s", spec)
+		}
 		temporary, err := os.MkdirTemp("", "diffstore-git-")
 		if err != nil {
 			return Upstream{}, fault("%v", err)
@@ -96,7 +102,13 @@ func fetchRef(into, from, ref string) error {
 // git runs the user's git in a repository; its error is the last line git said.
 func git(dir string, arguments ...string) ([]byte, error) {
 	cmd := exec.Command("git", append([]string{"-C", dir}, arguments...)...)
-	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	for _, variable := range os.Environ() {
+		// In a git hook these name the repository that the hook runs for.
+		if name, _, _ := strings.Cut(variable, "="); name != "GIT_DIR" && name != "GIT_WORK_TREE" && name != "GIT_INDEX_FILE" {
+			cmd.Env = append(cmd.Env, variable)
+		}
+	}
+	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {

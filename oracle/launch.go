@@ -42,3 +42,8 @@ func (l *Launch) opTimeout() time.Duration {
 	}
 	return DefaultOpTimeout
 }
+
+// foreign tells whether the command is the user's own and no Python of ours.
+func (l *Launch) foreign() bool {
+	return l.Config.Source == nil && l.Config.Path == "" && l.Config.Package == ""
+}

@@ -12,6 +12,13 @@ type Ask struct {
 	// Hashes asks for hash counts; Watched are the keys counted apart.
 	Hashes  bool
 	Watched []string
+	// Blind leaves the state out of steps whose hashes are counted: what a large
+	// store costs is then the store's alone.
+	Blind bool
+	// FirstDeath leaves the runs behind the first death or hang of a batch empty,
+	// without steps: a store that hangs in every sequence would cost two op
+	// time-outs for each. It is for callers who want the first alone.
+	FirstDeath bool
 	// stepwise asks for one message a step, so that the last op before a death
 	// is known.
 	stepwise bool
@@ -22,7 +29,7 @@ type reader struct {
 	tree
 	sees op.Sees
 	hex  bool // bytes come as hex text
-	// body is the message that the tree's text and bytes are views of.
+	// body is the message that the tree's bytes are views of.
 	body []byte
 	// set holds the referenced keys of the state being read, when they are too
 	// many to look through.
@@ -34,7 +41,6 @@ const manyKeys = 16
 
 // child iterates: first child of a container, then next sibling.
 func (r *reader) children(i int32) (first, end int32) {
-	i = r.at(i)
 	return i + 1, r.nodes[i].end
 }
 
@@ -57,29 +63,34 @@ func (r *reader) field(dict int32, name string) (int32, bool) {
 // list checks that a node is a list of the wanted length (-1: any) and gives
 // its bounds.
 func (r *reader) list(i int32, what string, want int) (first, end int32, err error) {
-	n := r.resolve(i)
+	n := &r.nodes[i]
 	if n.kind != nodeList || want >= 0 && n.n != int64(want) {
-		return 0, 0, fmt.Errorf("%s is no list of %d", what, want)
+		return 0, 0, notList(what, want)
 	}
-	first, end = r.children(i)
-	return first, end, nil
+	return i + 1, n.end, nil
 }
+
+// The errors are made apart from what finds them, which is called for every value.
+
+func notList(what string, want int) error { return fmt.Errorf("%s is no list of %d", what, want) }
 
 func (r *reader) text(i int32, what string) (string, error) {
-	n := r.resolve(i)
-	if n.kind != nodeText {
-		return "", fmt.Errorf("%s is no text", what)
+	if n := &r.nodes[i]; n.kind == nodeText {
+		return n.text, nil
 	}
-	return n.text, nil
+	return "", notText(what)
 }
 
+func notText(what string) error { return fmt.Errorf("%s is no text", what) }
+
 func (r *reader) integer(i int32, what string) (int, error) {
-	n := r.resolve(i)
-	if n.kind != nodeInt {
-		return 0, fmt.Errorf("%s is no integer", what)
+	if n := &r.nodes[i]; n.kind == nodeInt {
+		return int(n.n), nil
 	}
-	return int(n.n), nil
+	return 0, notInteger(what)
 }
+
+func notInteger(what string) error { return fmt.Errorf("%s is no integer", what) }
 
 // runs reads the reply to a batch into dst, one run a sequence. Payloads are
 // views of the message.
@@ -127,6 +138,34 @@ func (r *reader) run(i int32, sequence *op.Sequence, hashes bool, dst *op.Run) e
 	return nil
 }
 
+// last reads the message behind the steps of a single sequence, which says
+// whether the constructor refused.
+func (r *reader) last(sequence *op.Sequence, dst *op.Run) error {
+	list, ok := r.field(0, "runs")
+	if !ok {
+		return errors.New("the reply has neither a step nor runs")
+	}
+	run, _, err := r.list(list, "runs", 1)
+	if err != nil {
+		return err
+	}
+	refused, _, err := r.list(run, "a run", 2)
+	if err != nil {
+		return err
+	}
+	want := len(sequence.Ops)
+	if r.resolve(refused).kind != nodeNone {
+		if dst.Refused, err = r.failure(refused); err != nil {
+			return err
+		}
+		want = 0
+	}
+	if len(dst.Steps) != want {
+		return fmt.Errorf("it sent %d steps, expected %d", len(dst.Steps), want)
+	}
+	return nil
+}
+
 // emptyState is the state before the first op.
 var emptyState op.State
 
@@ -166,6 +205,7 @@ func (r *reader) step(i int32, sequence *op.Sequence, hashes bool, run *op.Run) 
 	}
 	dst.Hashes, dst.Watched = 0, 0
 	if hashes {
+		dst.State.Sees |= op.SeesHashes
 		counts, _, err := r.list(r.nodes[state].end, "hashes", 2)
 		if err != nil {
 			return err
@@ -231,6 +271,10 @@ func (r *reader) failure(i int32) (*op.Error, error) {
 // stored keys that are no victims yet or are referenced, oldest first; the queue
 // is what is left of it without the referenced ones.
 func (r *reader) state(i int32, dst *op.State) error {
+	if r.resolve(i).kind == nodeNone {
+		*dst = op.State{}
+		return nil
+	}
 	order, _, err := r.list(i, "a state", 6)
 	if err != nil {
 		return err
@@ -255,14 +299,15 @@ func (r *reader) state(i int32, dst *op.State) error {
 	if err != nil {
 		return err
 	}
-	for ; at < end; at = r.nodes[at].end {
-		key, err := r.text(at, "a key of the order")
-		if err != nil {
-			return err
+	for at < end {
+		n := &r.nodes[at]
+		if n.kind != nodeText {
+			return notText("a key of the order")
 		}
-		if !r.referenced(dst.Refs, key) {
-			dst.Queue = append(dst.Queue, key)
+		if !r.referenced(dst.Refs, n.text) {
+			dst.Queue = append(dst.Queue, n.text)
 		}
+		at = n.end
 	}
 	dst.Free, dst.Next = dst.Free[:0], 0
 	if r.sees&op.SeesSlots == 0 {
@@ -286,21 +331,20 @@ func (r *reader) entries(keys, slots int32, dst *op.State) error {
 	if err != nil {
 		return err
 	}
-	slot, _, err := r.list(slots, "the slots", int(r.resolve(keys).n))
+	slot, _, err := r.list(slots, "the slots", int(r.nodes[keys].n))
 	if err != nil {
 		return err
 	}
 	for at < end {
-		key, err := r.text(at, "a stored key")
-		if err != nil {
-			return err
+		key, number := &r.nodes[at], &r.nodes[slot]
+		if key.kind != nodeText {
+			return notText("a stored key")
 		}
-		number, err := r.integer(slot, "a slot")
-		if err != nil {
-			return err
+		if number.kind != nodeInt {
+			return notInteger("a slot")
 		}
-		dst.Entries = append(dst.Entries, op.Entry{Key: key, Slot: number})
-		at, slot = r.nodes[at].end, r.nodes[slot].end
+		dst.Entries = append(dst.Entries, op.Entry{Key: key.text, Slot: int(number.n)})
+		at, slot = key.end, number.end
 	}
 	dst.Total = len(dst.Entries)
 	return nil
@@ -308,22 +352,21 @@ func (r *reader) entries(keys, slots int32, dst *op.State) error {
 
 func (r *reader) references(refs int32, dst *op.State) error {
 	dst.Refs = dst.Refs[:0]
-	if r.resolve(refs).kind != nodeDict {
+	if r.nodes[refs].kind != nodeDict {
 		return errors.New("the references are no mapping")
 	}
 	at, end := r.children(refs)
 	for at < end {
-		key, err := r.text(at, "a referenced key")
-		if err != nil {
-			return err
+		key := &r.nodes[at]
+		count := &r.nodes[key.end]
+		if key.kind != nodeText {
+			return notText("a referenced key")
 		}
-		value := r.nodes[at].end
-		count, err := r.integer(value, "a reference count")
-		if err != nil {
-			return err
+		if count.kind != nodeInt {
+			return notInteger("a reference count")
 		}
-		dst.Refs = append(dst.Refs, op.Ref{Key: key, Count: count})
-		at = r.nodes[value].end
+		dst.Refs = append(dst.Refs, op.Ref{Key: key.text, Count: int(count.n)})
+		at = count.end
 	}
 	dst.TotalRefs = len(dst.Refs)
 	if len(dst.Refs) > manyKeys {

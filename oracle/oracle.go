@@ -20,9 +20,9 @@ const (
 //
 // Batches are submitted and collected in the same order; two may be under way,
 // so that the process always has work. When the process dies or hangs, the
-// batch is run again one op a message: a death at the same op twice is what the
-// store does, and stands in the run as a crash or hang; one that does not recur
-// is an incident, which says nothing about the store.
+// batch is run again one op a message: a death at the same op twice in a row is
+// what the store does, and stands in the run as a crash or hang; one that does not
+// recur is an incident, which says nothing about the store.
 type Oracle struct {
 	launch    Launch
 	ask       Ask
@@ -31,6 +31,7 @@ type Oracle struct {
 	sees      op.Sees
 	readers   [2]reader
 	pending   [][]op.Sequence
+	trees     []*Tree
 	incidents []string
 	stderr    string
 	collected int
@@ -107,10 +108,7 @@ func (o *Oracle) Collect(dst []op.Run) error {
 	if o.process != nil {
 		r := &o.readers[o.collected%2]
 		o.collected++
-		// The reply's memory belongs to the reader, since two are in use.
-		o.process.reply, r.body = r.body, nil
 		err := o.process.receive(r, o.batchLimit(batch))
-		r.body = o.process.reply
 		if err == nil {
 			err = r.runs(batch, o.ask.Hashes, dst)
 		}
@@ -118,21 +116,24 @@ func (o *Oracle) Collect(dst []op.Run) error {
 			return nil
 		}
 		if !errors.Is(err, errDead) {
-			fault := o.fault("protocol", err.Error())
-			o.drop()
-			return fault
+			return o.broken(err)
 		}
 	}
-	why := o.drop()
-	if err := o.stepwise(batch, dst, why); err != nil {
+	if err := o.again(batch, dst, o.drop()); err != nil {
 		return err
 	}
 	// What was under way behind the batch went with the process.
 	return o.restart()
 }
 
-func (o *Oracle) fault(kind, what string) *Fault {
-	return &Fault{Kind: kind, Spec: o.launch.Spec, What: oneLine(what), Stderr: o.Stderr()}
+func (o *Oracle) fault(kind, format string, args ...any) *Fault {
+	return &Fault{Kind: kind, Spec: o.launch.Spec, What: oneLine(fmt.Sprintf(format, args...)), Stderr: o.Stderr()}
+}
+
+// broken ends a process that does not keep to the protocol.
+func (o *Oracle) broken(err error) error {
+	o.drop()
+	return o.fault("protocol", "%v", err)
 }
 
 // batchLimit is how long a batch may take.
@@ -147,7 +148,7 @@ func (o *Oracle) batchLimit(batch []op.Sequence) time.Duration {
 	return o.launch.opTimeout() + time.Duration(ops)*slack
 }
 
-// drop ends the process and says how it ended.
+// drop ends the process, if there is one, and says how it ended.
 func (o *Oracle) drop() (how op.ErrorKind) {
 	how = op.CrashError
 	if p := o.process; p != nil {
@@ -164,49 +165,73 @@ func (o *Oracle) drop() (how op.ErrorKind) {
 	return how
 }
 
-// restart starts a process and hands it what is under way.
+// ready starts a process if there is none.
+func (o *Oracle) ready() (err error) {
+	if o.process == nil {
+		o.process, err = start(o.launch)
+	}
+	return err
+}
+
+// restart hands a process what is under way.
 func (o *Oracle) restart() error {
-	p, err := start(o.launch)
-	if err != nil {
+	if err := o.ready(); err != nil {
 		return err
 	}
-	o.process = p
 	for _, batch := range o.pending {
-		if err := p.send(batch, o.ask); err != nil {
+		if err := o.process.send(batch, o.ask); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stepwise runs a batch again whose process died or hung, one op a message.
-func (o *Oracle) stepwise(batch []op.Sequence, dst []op.Run, first op.ErrorKind) error {
-	recurred := false
+// again runs a batch whose process died or hung, one op a message.
+func (o *Oracle) again(batch []op.Sequence, dst []op.Run, first op.ErrorKind) error {
+	why := lastLine(o.stderr)
+	died, known := false, len(o.incidents)
 	for i := range batch {
-		at, how, err := o.watch(batch[i:i+1], &dst[i])
-		if err != nil {
-			return err
-		}
-		if at < 0 {
+		dst[i].Refused, dst[i].Steps = nil, dst[i].Steps[:0]
+		if died && o.ask.FirstDeath {
 			continue
 		}
-		// Once more, to tell a death of this op from one that was in the air.
-		again, howAgain, err := o.watch(batch[i:i+1], &dst[i])
+		diedHere, err := o.confirm(batch[i:i+1], &dst[i])
 		if err != nil {
 			return err
 		}
-		if again != at || how != howAgain {
-			o.incidents = append(o.incidents, fmt.Sprintf("%s at op %d, which did not recur", deathWord(how), at))
-			if again < 0 {
-				continue
-			}
-		}
-		recurred = true
+		died = died || diedHere
 	}
-	if !recurred {
-		o.incidents = append(o.incidents, deathWord(first)+" in a batch, which did not recur when the batch was run again")
+	if !died && len(o.incidents) == known {
+		o.incidents = append(o.incidents, deathWord(first)+" in a batch, which did not recur when the batch was run again"+why)
 	}
 	return nil
+}
+
+// tries is how often a sequence is run whose process dies at another op each time.
+const tries = 3
+
+// confirm runs one sequence until it is done or its process died at the same op
+// twice, which is what the store does.
+func (o *Oracle) confirm(one []op.Sequence, dst *op.Run) (died bool, err error) {
+	var places []int
+	var last op.ErrorKind
+	for range tries {
+		at, how, err := o.watch(one, dst)
+		if err != nil {
+			return false, err
+		}
+		if at < 0 {
+			for _, place := range places {
+				o.incidents = append(o.incidents, fmt.Sprintf("%s at op %d, which did not recur", deathWord(last), place))
+			}
+			return false, nil
+		}
+		if n := len(places); n > 0 && places[n-1] == at && last == how {
+			return true, nil
+		}
+		places, last = append(places, at), how
+	}
+	return false, o.fault("death", "it died %d times while one sequence ran, never twice in a row at the same op: at ops %v", tries, places)
 }
 
 func deathWord(how op.ErrorKind) string {
@@ -216,14 +241,11 @@ func deathWord(how op.ErrorKind) string {
 	return "a death of the process"
 }
 
-// watch runs one sequence one op a message in a fresh process if need be. It
-// gives the op at which the process died or hung, counted from 0, or -1; -1 is
-// also what a death outside any op gives, as an error.
+// watch runs one sequence one op a message, in a fresh process if need be. It
+// gives the op at which the process died or hung, counted from 0, or -1.
 func (o *Oracle) watch(one []op.Sequence, dst *op.Run) (at int, how op.ErrorKind, err error) {
-	if o.process == nil {
-		if o.process, err = start(o.launch); err != nil {
-			return -1, 0, err
-		}
+	if err := o.ready(); err != nil {
+		return -1, 0, err
 	}
 	ask := o.ask
 	ask.stepwise = true
@@ -235,25 +257,25 @@ func (o *Oracle) watch(one []op.Sequence, dst *op.Run) (at int, how op.ErrorKind
 	for {
 		// The runs of a batch outlive the next message, so each gets its own memory.
 		r := &reader{}
-		o.process.reply = nil
-		err := o.process.receive(r, o.stepLimit(sequence))
-		if err != nil {
-			if !errors.Is(err, errDead) {
-				fault := o.fault("protocol", err.Error())
-				o.drop()
-				return -1, 0, fault
-			}
+		if err := o.process.receive(r, o.stepLimit(sequence)); errors.Is(err, errDead) {
 			return o.died(sequence, dst)
+		} else if err != nil {
+			return -1, 0, o.broken(err)
 		}
 		step, ok := r.field(0, "step")
+		switch {
+		case !ok:
+			err = r.last(sequence, dst)
+		case len(dst.Steps) == len(sequence.Ops):
+			err = errors.New("it sent more steps than the sequence has ops")
+		default:
+			err = r.step(step, sequence, ask.Hashes, dst)
+		}
+		if err != nil {
+			return -1, 0, o.broken(err)
+		}
 		if !ok {
-			return -1, 0, o.finish(r, one, dst)
-		}
-		if len(dst.Steps) == len(sequence.Ops) {
-			return -1, 0, o.fault("protocol", "it sent more steps than the sequence has ops")
-		}
-		if err := r.step(step, sequence, ask.Hashes, dst); err != nil {
-			return -1, 0, o.fault("protocol", err.Error())
+			return -1, 0, nil
 		}
 	}
 }
@@ -270,44 +292,15 @@ func (o *Oracle) died(sequence *op.Sequence, dst *op.Run) (int, op.ErrorKind, er
 	how := o.drop()
 	at := len(dst.Steps)
 	if at == len(sequence.Ops) {
-		return -1, how, o.fault("death", "it ends after the last op of a sequence"+lastLine(o.stderr))
+		return -1, how, o.fault("death", "%s behind the last op of a sequence%s", deathWord(how), lastLine(o.stderr))
 	}
 	_, now := extend(dst)
 	message := "the process ended in this op"
 	if how == op.HangError {
-		message = fmt.Sprintf("no answer within %v", o.launch.opTimeout())
+		message = fmt.Sprintf("no answer within %v", o.stepLimit(sequence))
 	}
-	now.Outcome = op.Outcome{Err: op.NewError(how, deathWord(how), message+lastLine(o.stderr), "")}
-	now.State = op.State{}
-	now.Victims = now.Victims[:0]
+	*now = op.Observation{Outcome: op.Outcome{Err: op.NewError(how, deathWord(how), message+lastLine(o.stderr), "")}}
 	return at, how, nil
-}
-
-// finish reads the message behind the last step: it says whether the
-// constructor refused.
-func (o *Oracle) finish(r *reader, one []op.Sequence, dst *op.Run) error {
-	list, ok := r.field(0, "runs")
-	if !ok {
-		return o.fault("protocol", "the reply has no runs")
-	}
-	run, _, err := r.list(list, "runs", 1)
-	if err != nil {
-		return o.fault("protocol", err.Error())
-	}
-	refused, _, err := r.list(run, "a run", 2)
-	if err != nil {
-		return o.fault("protocol", err.Error())
-	}
-	if r.resolve(refused).kind != nodeNone {
-		if dst.Refused, err = r.failure(refused); err != nil {
-			return o.fault("protocol", err.Error())
-		}
-		return nil
-	}
-	if len(dst.Steps) != len(one[0].Ops) {
-		return o.fault("protocol", fmt.Sprintf("it sent %d steps for %d ops", len(dst.Steps), len(one[0].Ops)))
-	}
-	return nil
 }
 
 // Close ends the process.

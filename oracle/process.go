@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,23 +22,31 @@ import (
 // has to import the store.
 const startTimeout = 4
 
+// helloLimit bounds the hello in bytes.
+const helloLimit = 1 << 20
+
+// waitDelay is how long a process that ended is waited for while something it
+// started, and that left its group, still holds its standard error.
+const waitDelay = time.Second
+
 // stderrKept is how many bytes of a process's standard error are kept.
 const stderrKept = 64 << 10
 
 // hello is what a process says of itself before it takes requests.
 type hello struct {
-	Protocol  int      `json:"diffstore_protocol"`
-	Python    string   `json:"python"`
-	Class     string   `json:"class"`
-	Path      string   `json:"path"`
-	SHA256    string   `json:"sha256"`
-	Stubbed   []string `json:"stubbed"`
-	Adapter   string   `json:"adapter"`
-	Sees      []string `json:"sees"`
-	Hashes    bool     `json:"hashes"`
-	Wire      string   `json:"wire"`
-	Refused   *refusal `json:"error"`
-	wireIsHex bool
+	Protocol int      `json:"diffstore_protocol"`
+	Python   string   `json:"python"`
+	Class    string   `json:"class"`
+	Path     string   `json:"path"`
+	SHA256   string   `json:"sha256"`
+	Stubbed  []string `json:"stubbed"`
+	Adapter  string   `json:"adapter"`
+	Sees     []string `json:"sees"`
+	Hashes   bool     `json:"hashes"`
+	Trees    bool     `json:"trees"`
+	Copies   bool     `json:"copies"`
+	Wire     string   `json:"wire"`
+	Refused  *refusal `json:"error"`
 }
 
 // refusal is why a process cannot serve.
@@ -45,6 +54,11 @@ type refusal struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 }
+
+// refusalKinds are the kinds of fault that a process may state itself.
+var refusalKinds = []string{"python", "import", "class", "constructor", "config", "protocol"}
+
+func (r *refusal) Error() string { return r.Message }
 
 // seesNames are the words of the handshake for what an oracle observes.
 var seesNames = map[string]op.Sees{
@@ -63,12 +77,12 @@ type process struct {
 
 	requests chan []byte
 	spare    chan []byte
-	reply    []byte
 	encoder  marshalEncoder
+	// table is the table of ops that the last tree brought.
+	table *op.Op
 
 	stderr   *tail
 	timedOut atomic.Bool
-	ended    chan struct{}
 	endOnce  sync.Once
 }
 
@@ -76,8 +90,9 @@ type process struct {
 func start(launch Launch) (*process, error) {
 	cmd := exec.Command(launch.Command[0], launch.Command[1:]...)
 	cmd.Env = append(os.Environ(), "PYTHONHASHSEED=0", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1")
-	p := &process{launch: launch, cmd: cmd, stderr: &tail{}, ended: make(chan struct{})}
+	p := &process{launch: launch, cmd: cmd, stderr: &tail{}}
 	cmd.Stderr = p.stderr
+	cmd.WaitDelay = waitDelay
 	isolate(cmd)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -88,24 +103,30 @@ func start(launch Launch) (*process, error) {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, &Fault{Kind: "python", Spec: launch.Spec, What: startFailure(launch, err)}
+		return nil, startFailure(launch, err)
 	}
 	p.out = bufio.NewReaderSize(stdout, 1<<18)
 	p.requests = make(chan []byte, 4)
 	p.spare = make(chan []byte, 4)
 	go p.write(stdin)
-	if err := p.shake(stdin); err != nil {
+	if err := p.shake(); err != nil {
 		p.end()
 		return nil, err
 	}
 	return p, nil
 }
 
-func startFailure(launch Launch, err error) string {
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-		return fmt.Sprintf("%s was not found; install it or name another with --python", launch.Command[0])
+func startFailure(launch Launch, err error) *Fault {
+	fault := &Fault{Kind: "python", Spec: launch.Spec}
+	hint := "; install it or name another with --python"
+	if launch.foreign() {
+		fault.Kind, hint = "config", ""
 	}
-	return fmt.Sprintf("%s does not start: %v", launch.Command[0], err)
+	fault.What = fmt.Sprintf("%s does not start: %v", launch.Command[0], err)
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+		fault.What = launch.Command[0] + " was not found" + hint
+	}
+	return fault
 }
 
 // write sends the requests until the channel is closed or the pipe breaks; a
@@ -127,40 +148,55 @@ func (p *process) write(stdin io.WriteCloser) {
 }
 
 // shake sends the configuration and reads the hello.
-func (p *process) shake(io.Writer) error {
+func (p *process) shake() error {
 	config, err := json.Marshal(p.launch.Config)
 	if err != nil {
 		return err
 	}
 	p.requests <- append(config, '\n')
-	disarm := p.arm(startTimeout * p.launch.opTimeout())
-	line, err := p.line()
+	limit := startTimeout * p.launch.opTimeout()
+	disarm := p.arm(limit)
+	line, err := p.line(nil, helloLimit)
 	disarm()
-	fault := func(kind, format string, args ...any) error {
-		p.end()
-		return &Fault{Kind: kind, Spec: p.launch.Spec, What: fmt.Sprintf(format, args...), Stderr: p.stderr.String()}
+	if err == nil {
+		err = p.greet(line)
 	}
-	if err != nil {
-		if p.timedOut.Load() {
-			return fault("protocol", "no hello within %v; is it an oracle?", startTimeout*p.launch.opTimeout())
-		}
-		if errors.Is(err, errDead) {
-			p.end()
-			return fault("death", "it ended before its hello%s", lastLine(p.stderr.String()))
-		}
-		return fault("protocol", "%v", err)
+	if err == nil {
+		return nil
 	}
+	p.end() // now its standard error is whole
+	fault := &Fault{Kind: "protocol", Spec: p.launch.Spec, What: oneLine(err.Error()), Stderr: p.stderr.String()}
+	var refused *refusal
+	switch {
+	case errors.As(err, &refused):
+		fault.Kind = refused.Kind
+	case errors.Is(err, errDead) && p.timedOut.Load():
+		fault.What = fmt.Sprintf("no hello within %v; is it an oracle?", limit)
+	case errors.Is(err, errDead):
+		fault.Kind, fault.What = "death", "it ended before its hello"+lastLine(fault.Stderr)
+		if !p.launch.foreign() && strings.Contains(fault.What, "SyntaxError") {
+			fault.Kind, fault.What = "python", fault.What+"; is it Python 3.9 or newer?"
+		}
+	}
+	return fault
+}
+
+// greet takes the hello in.
+func (p *process) greet(line []byte) error {
 	if err := json.Unmarshal(line, &p.hello); err != nil {
-		return fault("protocol", "its hello is no JSON line: %.80q", line)
+		return fmt.Errorf("its hello is no JSON line: %.80q", line)
 	}
 	if refused := p.hello.Refused; refused != nil {
-		return fault(refused.Kind, "%s", oneLine(refused.Message))
+		if !slices.Contains(refusalKinds, refused.Kind) {
+			return fmt.Errorf("it refuses for a reason unknown to the protocol, %.20q: %s", refused.Kind, refused.Message)
+		}
+		return refused
 	}
 	if p.hello.Protocol != Protocol {
-		return fault("protocol", "it speaks protocol %d, this diffstore speaks %d", p.hello.Protocol, Protocol)
+		return fmt.Errorf("it speaks protocol %d, this diffstore speaks %d", p.hello.Protocol, Protocol)
 	}
-	if p.hello.Wire != p.launch.Config.Wire {
-		return fault("protocol", "it chose wire %.20q, asked for %q", p.hello.Wire, p.launch.Config.Wire)
+	if p.hello.Wire != p.launch.Config.Wire && p.hello.Wire != WireJSON {
+		return fmt.Errorf("it chose wire %.20q, asked for %q", p.hello.Wire, p.launch.Config.Wire)
 	}
 	for _, name := range p.hello.Sees {
 		p.sees |= seesNames[name]
@@ -168,7 +204,6 @@ func (p *process) shake(io.Writer) error {
 	if p.sees&op.SeesSlots != 0 {
 		p.sees |= op.SeesZombies
 	}
-	p.hello.wireIsHex = p.hello.Wire == WireJSON
 	return nil
 }
 
@@ -183,70 +218,83 @@ func (p *process) arm(limit time.Duration) (disarm func()) {
 
 // send queues a request; it does not wait for the reply.
 func (p *process) send(batch []op.Sequence, ask Ask) error {
+	if p.hello.Wire != WireJSON {
+		return p.post(p.encoder.request(batch, ask))
+	}
+	line, err := jsonRequest(batch, ask)
+	if err != nil {
+		return err
+	}
+	return p.post(line)
+}
+
+// post queues a copy of a message.
+func (p *process) post(message []byte) error {
+	if len(message) > MessageLimit {
+		return &Fault{Kind: "config", Spec: p.launch.Spec,
+			What: fmt.Sprintf("a request of %d bytes is over the limit of %d; make sequences shorter or objects smaller", len(message), MessageLimit)}
+	}
 	var request []byte
-	if p.hello.wireIsHex {
-		line, err := jsonRequest(batch, ask)
-		if err != nil {
-			return err
-		}
-		request = line
-	} else {
-		select {
-		case spare := <-p.spare:
-			request = spare[:0]
-		default:
-		}
-		request = append(request, p.encoder.request(batch, ask)...)
+	select {
+	case spare := <-p.spare:
+		request = spare[:0]
+	default:
 	}
-	if len(request) > MessageLimit {
-		return fmt.Errorf("a request of %d bytes is over the limit of %d; use a smaller batch", len(request), MessageLimit)
-	}
-	p.requests <- request
+	p.requests <- append(request, message...)
 	return nil
 }
 
-// receive waits for one message and decodes it into the reader.
+// receive waits for one message and decodes it into the reader, whose memory it uses.
 func (p *process) receive(r *reader, limit time.Duration) error {
 	disarm := p.arm(limit)
 	defer disarm()
-	r.sees, r.hex = p.sees, p.hello.wireIsHex
-	if p.hello.wireIsHex {
-		line, err := p.line()
+	r.sees, r.hex = p.sees, p.hello.Wire == WireJSON
+	if r.hex {
+		line, err := p.line(r.body[:0], MessageLimit)
 		if err != nil {
 			return err
 		}
+		r.body = line
 		return r.decodeJSON(line)
 	}
 	var header [4]byte
-	if _, err := io.ReadFull(p.out, header[:]); err != nil {
-		return errDead
+	if n, err := io.ReadFull(p.out, header[:]); err != nil {
+		return p.gone(n)
 	}
 	size := binary.LittleEndian.Uint32(header[:])
 	if size > MessageLimit {
 		return fmt.Errorf("it sent a message of %d bytes, over the limit of %d", size, MessageLimit)
 	}
-	p.reply = grow(p.reply, int(size))
-	if _, err := io.ReadFull(p.out, p.reply); err != nil {
-		return errDead
+	r.body = grow(r.body, int(size))
+	if _, err := io.ReadFull(p.out, r.body); err != nil {
+		return p.gone(len(header))
 	}
-	return r.decodeMarshal(p.reply)
+	return r.decodeMarshal(r.body)
 }
 
-// line reads one line of at most MessageLimit bytes.
-func (p *process) line() ([]byte, error) {
-	p.reply = p.reply[:0]
+// line appends one line of at most limit bytes to buf.
+func (p *process) line(buf []byte, limit int) ([]byte, error) {
 	for {
 		part, err := p.out.ReadSlice('\n')
-		p.reply = append(p.reply, part...)
+		buf = append(buf, part...)
 		switch {
+		case len(buf) > limit:
+			return nil, fmt.Errorf("it sent a line of more than %d bytes", limit)
 		case err == nil:
-			return p.reply, nil
-		case len(p.reply) > MessageLimit:
-			return nil, fmt.Errorf("it sent a line of more than %d bytes", MessageLimit)
+			return buf, nil
 		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, errDead
+			return nil, p.gone(len(buf))
 		}
 	}
+}
+
+// gone says why no more can be read behind the bytes of a message read so far. A
+// store that hangs does so before its reply begins.
+func (p *process) gone(read int) error {
+	if read > 0 && p.timedOut.Load() {
+		return errors.New("it stopped inside a message")
+	}
+	return errDead
 }
 
 func grow(b []byte, n int) []byte {
@@ -265,7 +313,6 @@ func (p *process) end() {
 		close(p.requests)
 		p.kill()
 		_ = p.cmd.Wait() // its exit code says nothing that the missing reply does not
-		close(p.ended)
 	})
 }
 

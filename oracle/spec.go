@@ -133,7 +133,7 @@ func fromPath(launch *Launch, spec string) error {
 	}
 	info, err := os.Stat(path)
 	switch {
-	case err != nil && !strings.ContainsAny(path, "/\\.") && class == "":
+	case err != nil && (!strings.ContainsAny(path, "/\\.") || releaseLike.MatchString(spec)):
 		return &UsageError{fmt.Sprintf("%q is no oracle spec and no file%s", spec, nearest(spec))}
 	case err != nil:
 		return &Fault{Kind: "import", Spec: spec, What: fmt.Sprintf("there is no file %s", path)}
@@ -144,13 +144,25 @@ func fromPath(launch *Launch, spec string) error {
 	return nil
 }
 
+// releaseLike is a release that is written otherwise than wheelSpec.
+var releaseLike = regexp.MustCompile(`^(vllm(?:-[a-z0-9]+)*)\s*[=~<>@:]+\s*([0-9][0-9A-Za-z.!+]*)$`)
+
 // nearest names the known spec that is closest to a mistyped one.
 func nearest(spec string) string {
-	known := []string{"embedded", "vllm", "git:", "exec:"}
+	if m := releaseLike.FindStringSubmatch(spec); m != nil {
+		return fmt.Sprintf("; did you mean %s==%s?", m[1], m[2])
+	}
+	known := []string{"embedded", "vllm"}
 	for _, name := range python.StoreNames() {
 		known = append(known, "embedded:"+name)
 	}
-	if near := Nearest(spec, known); near != "" {
+	near := Nearest(spec, known)
+	if head, argument, ok := strings.Cut(spec, ":"); ok && near == "" {
+		if near = Nearest(head, []string{"git", "exec"}); near != "" {
+			near += ":" + argument
+		}
+	}
+	if near != "" {
 		return fmt.Sprintf("; did you mean %s?", near)
 	}
 	return "; see --help for the forms"

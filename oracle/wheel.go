@@ -121,7 +121,7 @@ func zipFiles(archive *zip.Reader) files {
 			return nil, false
 		}
 		defer file.Close()
-		data, err := io.ReadAll(io.LimitReader(file, fileLimit))
-		return data, err == nil
+		data, err := io.ReadAll(io.LimitReader(file, fileLimit+1))
+		return data, err == nil && len(data) <= fileLimit
 	}
 }

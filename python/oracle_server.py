@@ -21,17 +21,20 @@ import inspect
 import json
 import logging
 import marshal
+import mmap
 import os
 import signal
 import struct
 import sys
 import types
+from collections import OrderedDict
 
 PROTOCOL = 1
 MARSHAL_VERSION = 4  # the first with references, which keep repeated keys short
 MESSAGE_LIMIT = 64 << 20  # bytes of one message, either way
 COLLECT_EVERY = 64  # requests between two garbage collections
 CLASSES = ("BlockObjectStore", "ShmBlockObjectStore", "InProcessArtifactStore")
+HOME = "vllm"  # the package that a store file without its tree comes from
 OBJECT_CLASSES = ("BlockObject", "ArtifactObject")
 
 PUT, GET, CLOSE = 0, 1, 2  # the rows of the table of operations
@@ -56,7 +59,8 @@ class TreeFinder(importlib.abc.MetaPathFinder):
     A package's __init__ may need a whole framework, so packages become empty
     modules with the right search path. A module that is a file is loaded as it
     is. Only the tree's logger is replaced, since its real one configures a
-    process that is not there; `stubbed` says so to whoever reads a report.
+    process that is not there; `stubbed` says so to whoever reads a report. A
+    store file without a tree has no root: then the logger is all that is found.
     """
 
     def __init__(self, root, top):
@@ -68,8 +72,8 @@ class TreeFinder(importlib.abc.MetaPathFinder):
         if name == self.top + ".logger":
             self.stubbed.append(name)
             return importlib.machinery.ModuleSpec(name, LoggerLoader())
-        base = os.path.join(self.root, *name.split("."))
-        if os.path.isdir(base):
+        base = os.path.join(self.root or os.devnull, *name.split("."))
+        if os.path.isdir(base) or name == self.top:
             spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
             spec.submodule_search_locations = [base]
             return spec
@@ -103,7 +107,7 @@ def load_module(config):
     source, path = config.get("source"), config.get("path")
     if source is None and path is None and config.get("package"):
         path = find_in_package(config["package"], config["package_path"])
-    name, finder = "diffstore_subject", None
+    name, finders = "diffstore_subject", []
     if source is None:
         if path is None:
             raise Refusal("config", "the configuration names no store: give path, source or package")
@@ -114,8 +118,12 @@ def load_module(config):
             raise Refusal("import", f"cannot read {path}: {error}") from None
         root, name = tree_of(path)
         if "." in name:
-            finder = TreeFinder(root, name.split(".")[0])
-            sys.meta_path.insert(0, finder)
+            finders.append(TreeFinder(root, name.split(".")[0]))
+        else:
+            sys.path.append(root)  # modules beside a lone file; behind those of Python itself
+    if name.split(".")[0] != HOME:
+        finders.append(TreeFinder(None, HOME))
+    sys.meta_path[:0] = finders
     module = types.ModuleType(name)
     module.__file__ = path or "<embedded>"
     module.__package__ = name.rpartition(".")[0]
@@ -126,10 +134,11 @@ def load_module(config):
         where = ""
         if isinstance(error, SyntaxError) and error.lineno:
             where = f" at line {error.lineno}"
+            error.filename = error.lineno = None  # or its text would say both again
         elif error.__traceback__.tb_next is not None:
             where = f" at line {error.__traceback__.tb_next.tb_lineno}"
         raise Refusal("import", f"{module.__file__} does not import: {type(error).__name__}: {error}{where}") from None
-    return module, source, finder.stubbed if finder else []
+    return module, source, [name for finder in finders for name in finder.stubbed]
 
 
 def find_in_package(package, inside):
@@ -220,16 +229,17 @@ ROLES = {"order": dict, "slots": dict, "refs": dict, "free": list, "next": int}
 
 
 def pick_layout(cls, make):
-    """The first layout that fits a store with one object in it, or None: black box."""
+    """The first layout that shows one referenced object as it is, or None: black box."""
     try:
         store = cls(max_bytes=2, object_nbytes=1)
-        store.put([make("k", b"p")], retain_keys=(), release_keys=())
-    except Exception:
+        store.put([make("k", b"p")], retain_keys=("k",), release_keys=())
+    except BaseException:
         return None
     for layout in LAYOUTS:
         parts = {role: getattr(store, layout[role], None) for role in ROLES}
         if all(isinstance(parts[role], kind) for role, kind in ROLES.items()):
-            if all(isinstance(slot, int) for slot in parts["slots"].values()):
+            slots = list(parts["slots"].items())
+            if [key for key, _ in slots] == ["k"] and type(slots[0][1]) is int and parts["refs"] == {"k": 1}:
                 return layout
     return None
 
@@ -258,7 +268,7 @@ def describe(error, kind):
     cls = type(error)
     try:
         message = str(error)
-    except Exception:
+    except BaseException:
         message = ""
     key = None
     word = "other"
@@ -347,7 +357,21 @@ def plain(value):
         return [plain(part) for part in value]
     if isinstance(value, dict):
         return {plain(key): plain(part) for key, part in value.items()}
-    return repr(value)[:200]
+    return stranger(value)
+
+
+def stranger(value):
+    """What can be said of a value that no wire carries, without running code of its class."""
+    return f"a value of type {type(value).__name__}"
+
+
+def payload_of(value):
+    """What a get gave back, as bytes; None and what is no bytes stay recognisable."""
+    if value is None:
+        return None
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    return ("other", "not bytes", stranger(value), None)
 
 
 # ---------------------------------------------------------------- running
@@ -362,14 +386,19 @@ class Box:
     (outcome, state) with the hashes behind them where they were asked for.
     """
 
+    copies = False  # whether a store's attributes can be put back, see Snapshot
+
     def __init__(self, cls, make):
         self.cls, self.make = cls, make
+
+    def memory(self, store, fresh):
+        return None
 
     def run(self, sequence, objects):
         steps = []
         return (self.walk(sequence, objects, None, steps.append), steps)
 
-    def walk(self, sequence, objects, watched, emit):
+    def walk(self, sequence, objects, watched, emit, blind=False):
         """The general way: any observation, one step handed out at a time."""
         slots, object_nbytes, ops = sequence
         store, refused = construct(self.cls, slots, object_nbytes)
@@ -389,7 +418,7 @@ class Box:
             before = counting.mark(named)
             outcome = perform(store, op, objects)
             hashes = counting.spent(named, before)
-            emit((outcome, self.state(store, sequence, done, objects), hashes))
+            emit((outcome, None if blind else self.state(store, sequence, done, objects), hashes))
         return None
 
 
@@ -415,7 +444,7 @@ def perform(store, op, objects):
         if kind == PUT:
             store.put([objects[i] for i in op[1]], retain_keys=op[2], release_keys=op[3])
         elif kind == GET:
-            return store.get_concatenated(op[1])
+            return payload_of(store.get_concatenated(op[1]))
         else:
             store.close()
     except BaseException as error:
@@ -431,6 +460,27 @@ class WhiteBox(Box):
         self.name = layout["name"]
         self.sees = ["queue", "refs", "zombies", "slots"]
         self.observe = observer(layout)
+        self.parts = set(layout.values())
+        try:
+            Snapshot(cls(max_bytes=2, object_nbytes=1))
+            self.copies = True
+        except Uncopyable:
+            pass
+
+    def memory(self, store, fresh):
+        """Plain attributes beside the layout's that a fresh store lacks or has otherwise; None for none."""
+        kept = {}
+        for name, value in getattr(store, "__dict__", {}).items():
+            kind = type(value)
+            first = fresh.get(name, self)
+            if name in self.parts or mmap.mmap in (kind, type(first)) or not (immutable(value) or kind in FREEZE) or first == value:
+                continue
+            if kind is OrderedDict:
+                value = list(value.items())
+            elif kind is set:
+                value = dict.fromkeys(value)
+            kept[name] = plain(value)
+        return kept or None
 
     def state(self, store, sequence, done, objects):
         return plain(self.observe(store))
@@ -451,6 +501,8 @@ class WhiteBox(Box):
                     put(list(map(pick, op[1])), retain_keys=op[2], release_keys=op[3])
                 elif kind == GET:
                     outcome = get(op[1])
+                    if type(outcome) is not bytes:
+                        outcome = payload_of(outcome)
                 else:
                     store.close()
             except BaseException as error:
@@ -484,54 +536,75 @@ class BlackBox(Box):
         return store
 
     def state(self, store, sequence, done, objects):
-        keys = []
+        keys, retained = {}, {}
         for op in sequence[2][:done]:
-            keys.extend(names(op, objects))
-        keys = list(dict.fromkeys(keys))
+            keys.update(dict.fromkeys(names(op, objects)))
+            if op[0] == PUT:
+                for key in op[2]:
+                    retained[key] = retained.get(key, 0) + 1
         stored, slots = self.stored(sequence, done, objects, keys)
-        refs = self.references(sequence, done, objects, keys)
-        queue = self.queue(sequence, done, objects, [key for key in stored if key not in refs])
+        refs = self.references(sequence, done, objects, retained)
+        queue = self.queue(sequence, done, objects, [key for key in stored if key not in refs], len(keys))
         return (queue, stored, slots, refs, None, None)
 
     def stored(self, sequence, done, objects, keys):
+        """The stored keys, and for each whether it has a slot."""
         store = self.replay(sequence, done, objects)
         stored, slots = [], []
         for key in keys:
             payload = perform(store, (GET, [key]), objects)
-            if isinstance(payload, tuple) or payload is None:
-                continue
-            stored.append(key)
-            slots.append(ALLOCATED if payload else UNALLOCATED)
+            if not isinstance(payload, tuple):
+                stored.append(key)
+                slots.append(ALLOCATED if payload or self.has_slot(sequence, done, objects, key) else UNALLOCATED)
         return stored, slots
 
-    def references(self, sequence, done, objects, keys):
+    def has_slot(self, sequence, done, objects, key):
+        """Whether a key that reads back empty has a slot outside the arena, or none.
+
+        Only a key without a slot takes one when it is put again: it then has
+        bytes, or the bytes do not fit. It is retained first, since there are
+        stores that write a key without references anew.
+        """
+        store = self.replay(sequence, done, objects)
+        perform(store, (PUT, (), (key,), ()), objects)
+        again = self.make(key, b"\0" * max(sequence[1], 0))
+        if perform(store, (PUT, [0], (), ()), [again]) is not None:
+            return False
+        return not perform(store, (GET, [key]), objects)
+
+    def references(self, sequence, done, objects, retained):
+        """The counts: a key can have as many references as it was retained, and no more."""
         store = self.replay(sequence, done, objects)
         refs = {}
-        for key in keys:
-            count = 0
-            while count < 1 << 16 and perform(store, (PUT, [], [], [key]), objects) is None:
-                count += 1
+        for key, most in retained.items():
+            count, refused = 0, None
+            while count <= most and refused is None:
+                refused = perform(store, (PUT, (), (), (key,)), objects)
+                count += refused is None
             if count:
                 refs[key] = count
+            if refused is not None and refused[0] != "key":
+                store = self.replay(sequence, done, objects)  # it may not be sound any more
         return refs
 
-    def queue(self, sequence, done, objects, candidates):
-        """The candidates in the order in which new keys push them out."""
-        queue, pushed, slots = [], 0, max(sequence[0], 1)
+    def queue(self, sequence, done, objects, candidates, named):
+        """The candidates in the order in which new keys push them out.
+
+        One key more is pushed each time, into a store of its own, for to ask
+        whether a key is there moves it. A store that grows takes them all, so
+        there is a limit: four times what it could need.
+        """
+        queue, pushed = [], 0
         payload = b"\0" * max(sequence[1], 0)
-        while len(queue) < len(candidates) and pushed <= 2 * slots:
+        while len(queue) < len(candidates) and pushed < 4 * (max(sequence[0], 1) + named):
             pushed += 1
             store = self.replay(sequence, done, objects)
             fresh = [self.make(f"\ue000fresh-{i}", payload) for i in range(pushed)]
-            try:
-                store.put(fresh, retain_keys=(), release_keys=())
-            except IndexError:
-                pass  # a lost slot: the keys are stored all the same
-            except BaseException:
-                break
-            left = [key for key in candidates if key not in queue]
-            for key in left:
-                if isinstance(perform(store, (GET, [key]), objects), tuple):
+            refused = perform(store, (PUT, range(pushed), (), ()), fresh)
+            if refused is not None and refused[0] == "capacity":
+                break  # any other error leaves the new keys stored, as a lost slot does
+            for key in candidates:
+                if key not in queue and isinstance(perform(store, (GET, [key]), objects), tuple):
                     queue.append(key)
         return queue
 
@@ -593,12 +666,195 @@ def check_size(size):
         raise SystemExit(f"a message of {size} bytes is over the limit of {MESSAGE_LIMIT}")
 
 
+# ---------------------------------------------------------------- trees
+#
+# A search of all states asks for many ops in one and the same state. The path to
+# it is walked once; then the store's attributes are put back before each op. A
+# store whose attributes cannot all be copied is built anew for each op instead.
+
+IMMUTABLE = (type(None), bool, int, float, str, bytes)
+FREEZE = {
+    dict: "tuple({}.items())",
+    OrderedDict: "tuple({}.items())",
+    list: "tuple({})",
+    set: "frozenset({})",
+    mmap.mmap: "{}[:]",
+}
+
+
+class Uncopyable(Exception):
+    """The store holds something that cannot be put back in place."""
+
+
+def immutable(value):
+    return type(value) in IMMUTABLE or type(value) is tuple and all(map(immutable, value))
+
+
+class Snapshot:
+    """A store's attributes, to be put back as often as wanted.
+
+    They are put back in place, since a store may know one object by two names or
+    hold a view of it.
+    """
+
+    def __init__(self, store):
+        if any(getattr(cls, "__slots__", ()) for cls in type(store).__mro__) or not hasattr(store, "__dict__"):
+            raise Uncopyable("attributes outside of __dict__")
+        self.attributes = vars(store)
+        self.bindings = dict(self.attributes)
+        self.mappings, self.rows = [], []
+        for name, value in self.bindings.items():
+            if immutable(value):
+                continue
+            if type(value) not in FREEZE:
+                raise Uncopyable(f"{name} is a {type(value).__name__}")
+            if type(value) is mmap.mmap:
+                self.rows.append((value, value[:]))
+                continue
+            parts = value.values() if isinstance(value, dict) else value
+            if not all(map(immutable, parts)):
+                raise Uncopyable(f"{name} holds what can change")
+            (self.rows if type(value) is list else self.mappings).append((value, value.copy()))
+        self.frozen = freezer(self.bindings)
+
+    def restore(self):
+        """Puts everything back, and tells whether it could: a closed or resized arena cannot."""
+        attributes = self.attributes
+        if len(attributes) != len(self.bindings):
+            attributes.clear()
+        attributes.update(self.bindings)
+        for value, kept in self.mappings:
+            value.clear()
+            value.update(kept)
+        try:
+            for value, kept in self.rows:
+                value[:] = kept
+        except (ValueError, IndexError):
+            return False
+        return True
+
+    def find(self, seen, outcome):
+        """The key of all that the store is now and the op gave back, and what seen has for it; None for neither."""
+        try:
+            if len(self.attributes) == len(self.bindings):
+                key = self.frozen(outcome, self.attributes)
+                return key, seen.get(key)
+        except Exception:
+            pass  # an arena is closed, an attribute of another type: there is no key
+        return None, None
+
+
+FREEZERS = {}
+
+
+def freezer(bindings):
+    """A function of an outcome and attributes of these names and types: both as one hashable value.
+
+    It is made as source for the reason that an observer is.
+    """
+    kinds = tuple((name, type(value)) for name, value in bindings.items())
+    if kinds not in FREEZERS:
+        parts = [FREEZE.get(kind, "{}").format(f"a[{name!r}]") for name, kind in kinds]
+        FREEZERS[kinds] = eval(f"lambda outcome, a: (outcome, {', '.join(parts)})")
+    return FREEZERS[kinds]
+
+
+class Tree:
+    """A table of ops, and the branches in which they are tried.
+
+    A branch is (path, tries), both places in the table. What comes back is
+    (constructor error or None, leaves, places): the leaves are what the store
+    showed, each different one once, and the first is the state itself; the
+    places say which leaf each try led to. A leaf is (outcome, state, contents,
+    memory): the bytes of all stored keys, in the order of the state, and what
+    the store keeps beside its layout that a new store does not have.
+    """
+
+    def __init__(self, box, slots, object_nbytes, ops, objects):
+        self.box, self.slots, self.object_nbytes, self.ops, self.objects = box, slots, object_nbytes, ops, objects
+        self.copies = box.copies
+        self.performed = self.rebuilt = 0
+        fresh, _ = construct(box.cls, slots, object_nbytes)
+        self.fresh = dict(getattr(fresh, "__dict__", {}))
+
+    def reach(self, prefix):
+        store, refused = construct(self.box.cls, self.slots, self.object_nbytes)
+        if store is not None:
+            for op in prefix:
+                perform(store, op, self.objects)
+            self.performed += len(prefix)
+        return store, refused
+
+    def snapshot(self, store):
+        if self.copies:
+            try:
+                return Snapshot(store)
+            except (Uncopyable, ValueError):
+                self.copies = False
+        return None
+
+    def leaf(self, store, ops, outcome):
+        """Looks at the store. It disturbs it."""
+        sequence = (self.slots, self.object_nbytes, ops)
+        state = self.box.state(store, sequence, len(ops), self.objects)
+        memory = self.box.memory(store, self.fresh)
+        keys = state[0] if state[1] is None else state[1]
+        contents = perform(store, (GET, keys), self.objects)
+        return (outcome, state, contents if isinstance(contents, bytes) else None, memory)
+
+    def branch(self, path, tries):
+        prefix = [self.ops[i] for i in path]
+        store, refused = self.reach(prefix)
+        if store is None:
+            return (refused, [], [])
+        snapshot = self.snapshot(store)
+        leaves, places, seen = [self.leaf(store, prefix, None)], [], {}
+        for i in tries:
+            op = self.ops[i]
+            if snapshot is None or not snapshot.restore():
+                store, _ = self.reach(prefix)
+                self.rebuilt += 1
+                snapshot = self.snapshot(store)
+            outcome = perform(store, op, self.objects)
+            key, place = (None, None) if snapshot is None else snapshot.find(seen, outcome)
+            if place is None:
+                place = len(leaves)
+                leaves.append(self.leaf(store, prefix + [op], outcome))
+                if key is not None:
+                    seen[key] = place
+            places.append(place)
+        self.performed += len(tries)
+        if snapshot is not None and tries and not self.confirmed(prefix, self.ops[tries[-1]], leaves[places[-1]]):
+            self.copies = False
+            return self.branch(path, tries)
+        return (None, leaves, places)
+
+    def confirmed(self, prefix, op, want):
+        """Whether a store built anew shows the same: one that keeps state elsewhere may not."""
+        store, _ = self.reach(prefix)
+        self.performed += 1
+        return self.leaf(store, prefix + [op], perform(store, op, self.objects)) == want
+
+
+def grow(box, request, objects):
+    """The answer to a request for branches. The table of ops is sent once and kept."""
+    slots, object_nbytes, ops, branches = request
+    if ops is not None:
+        box.tree = Tree(box, slots, object_nbytes, ops, objects)
+    tree = box.tree
+    tree.performed = tree.rebuilt = 0
+    shown = [tree.branch(path, tries) for path, tries in branches]
+    return {"branches": shown, "performed": tree.performed, "rebuilt": tree.rebuilt}
+
+
 # ---------------------------------------------------------------- serving
 
 
 def answer(box, request, wire):
     """One request: its sequences, each in a fresh store."""
     objects = [box.make(key, payload) for key, payload in request["objects"]]
+    if "tree" in request:
+        return grow(box, request["tree"], objects)
     stepwise, hashes, watched = request.get("stepwise"), request.get("hashes"), request.get("watched", ())
     if not stepwise and not hashes:
         run = box.run
@@ -610,7 +866,7 @@ def answer(box, request, wire):
         if stepwise:
             def emit(step):
                 wire.send({"step": step})
-        refused = box.walk(sequence, objects, watched if hashes else None, emit)
+        refused = box.walk(sequence, objects, watched if hashes else None, emit, request.get("blind"))
         runs.append((refused, steps))
     return {"runs": runs}
 
@@ -633,6 +889,8 @@ def hello(config):
         "adapter": box.name,
         "sees": box.sees,
         "hashes": True,
+        "trees": True,
+        "copies": box.copies,
         "wire": config.get("wire") or MarshalWire.name,
     }
 
