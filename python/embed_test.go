@@ -47,12 +47,23 @@ func TestStoresShowWhatTheyAreFor(t *testing.T) {
 }
 
 func TestStoreNames(t *testing.T) {
-	files, err := filepath.Glob("stores/*.py")
+	edited, err := editedStores()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := StoreNames(); len(names) != len(files) || names[0] != "main" {
-		t.Errorf("the names are %q for %d files, expected one a file and main first", names, len(files))
+	names := StoreNames()
+	if len(names) != len(storeFiles)+len(edited) || names[0] != "main" {
+		t.Errorf("the names are %q, expected one a file and one an edited store, main first", names)
+	}
+	for _, name := range names {
+		if source, ok := Store(name); !ok || source == "" {
+			t.Errorf("there is no store %s", name)
+		}
+	}
+	for _, store := range edited {
+		if _, err := store.Apply(); err != nil {
+			t.Error(err)
+		}
 	}
 	for _, unknown := range []string{"", "Main", "stores/main.py", "free_queue"} {
 		if source, ok := Store(unknown); ok || source != "" {

@@ -53,7 +53,7 @@ func Families() []string {
 // Mutants reads the embedded planted bugs, family by family. An error names the
 // file and the line.
 func Mutants() ([]Mutant, error) {
-	p := newMutantParser()
+	p := newMutantParser(StoreNames()...)
 	for _, family := range Families() {
 		file := "mutants/" + family + ".txt"
 		text, err := mutants.ReadFile(file)
@@ -81,8 +81,8 @@ func (m Mutant) Apply() (source string, err error) {
 	for i, edit := range m.Edits {
 		start, found := occurrences(lines, edit.Find)
 		if found != 1 {
-			return "", fmt.Errorf("%s:%d: mutant %s: the lines of this edit stand in %s %d times, expected once",
-				m.File, edit.Line, m.Name, storeFile(m.Store), found)
+			return "", fmt.Errorf("%s:%d: mutant %s: the lines of this edit stand in store %s %d times, expected once",
+				m.File, edit.Line, m.Name, m.Store, found)
 		}
 		places = append(places, place{start, i})
 	}
@@ -126,6 +126,8 @@ func occurrences(lines, find []string) (start, count int) {
 //
 // Empty lines and lines that begin with # mean nothing.
 type mutantParser struct {
+	// stores are the names that may be edited.
+	stores       []string
 	family, file string
 	line         int
 	done         []Mutant
@@ -137,8 +139,8 @@ type mutantParser struct {
 	names map[string]string
 }
 
-func newMutantParser() *mutantParser {
-	return &mutantParser{names: map[string]string{}}
+func newMutantParser(stores ...string) *mutantParser {
+	return &mutantParser{stores: stores, names: map[string]string{}}
 }
 
 // parse reads one file and adds its mutants to done.
@@ -202,8 +204,8 @@ func (p *mutantParser) field(line string) error {
 	p.fields[name] = true
 	switch name {
 	case "store":
-		if storeFile(value) == "" {
-			return p.errorf(p.line, "unknown store %q: expected one of %s", value, strings.Join(StoreNames(), ", "))
+		if !slices.Contains(p.stores, value) {
+			return p.errorf(p.line, "unknown store %q: expected one of %s", value, strings.Join(p.stores, ", "))
 		}
 		p.open.Store = value
 	case "says":

@@ -124,7 +124,7 @@ says: More.
 -x
 +
 `
-	p := newMutantParser()
+	p := newMutantParser("main", "free-queue")
 	if err := p.parse("order", "f.txt", text); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestParseMutantsSaysWhatIsWrong(t *testing.T) {
 		{head + "@@\n x\n", "f.txt:4: mutant a: this edit changes nothing"},
 		{head + "@@\n-x\n== a\n", "f.txt:6: the name a is taken by the mutant at f.txt:1"},
 	} {
-		err := newMutantParser().parse("order", "f.txt", test.text)
+		err := newMutantParser("main", "free-queue").parse("order", "f.txt", test.text)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: error %v, want one with %q", test.text, err, test.want)
 		}
@@ -191,11 +191,11 @@ func TestApplySaysWhatIsWrong(t *testing.T) {
 		{Mutant{Name: "m", Store: "old", File: "f.txt", Line: 3}, `f.txt:3: mutant m: unknown store "old"`},
 		{
 			Mutant{Name: "m", Store: "main", File: "f.txt", Edits: []Edit{{Find: []string{"import"}, Line: 4}}},
-			"f.txt:4: mutant m: the lines of this edit stand in stores/main.py 0 times, expected once",
+			"f.txt:4: mutant m: the lines of this edit stand in store main 0 times, expected once",
 		},
 		{
 			Mutant{Name: "m", Store: "main", File: "f.txt", Edits: []Edit{{Find: []string{"        self._check_open()"}, Line: 4}}},
-			"stand in stores/main.py 2 times, expected once",
+			"stand in store main 2 times, expected once",
 		},
 		{
 			Mutant{Name: "m", Store: "main", File: "f.txt", Edits: []Edit{once, {Find: once.Find, Line: 9}}},

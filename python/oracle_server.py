@@ -254,13 +254,17 @@ def observer(layout):
     same = layout["order"] == layout["slots"]
     slots = f"s.{layout['slots']}"
     body = (
-        f"lambda s: (list(s.{layout['order']}), {'None' if same else f'list({slots})'}, list({slots}.values()), "
-        f"s.{layout['refs']}.copy(), s.{layout['free']}.copy(), s.{layout['next']})"
+        f"lambda s: ([*s.{layout['order']}], {'None' if same else f'[*{slots}]'}, [*{slots}.values()], "
+        f"s.{layout['refs']}.copy(), s.{layout['free']}[:], s.{layout['next']})"
     )
     return eval(body)
 
 
 # ---------------------------------------------------------------- outcomes
+
+
+OF_PYTHON = (RecursionError, NotImplementedError)  # runtime errors that no store raises itself
+MOST_TEXT = 4096  # characters of a message that are told
 
 
 def describe(error, kind):
@@ -281,10 +285,11 @@ def describe(error, kind):
     elif cls is IndexError:
         if "slice assignment" in message:
             word = "size"
-    elif isinstance(error, RuntimeError) and not isinstance(error, (RecursionError, NotImplementedError)):
+    elif isinstance(error, RuntimeError) and not isinstance(error, OF_PYTHON):
         word = "missing" if kind == GET else "capacity"
-    message = message.encode("utf-8", "backslashreplace").decode("utf-8")
-    return (word, cls.__name__, message[:4096], key)
+    if type(message) is not str or not message.isascii() or len(message) > MOST_TEXT:
+        message = message.encode("utf-8", "backslashreplace").decode("utf-8")[:MOST_TEXT]
+    return (word, cls.__name__, message, key)
 
 
 def construct(cls, slots, object_nbytes):
@@ -498,7 +503,7 @@ class WhiteBox(Box):
             outcome = None
             try:
                 if kind == PUT:
-                    put(list(map(pick, op[1])), retain_keys=op[2], release_keys=op[3])
+                    put([*map(pick, op[1])] if op[1] else [], retain_keys=op[2], release_keys=op[3])
                 elif kind == GET:
                     outcome = get(op[1])
                     if type(outcome) is not bytes:
