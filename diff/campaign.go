@@ -25,6 +25,9 @@ type Campaign struct {
 	// Workers is how many sets of subjects run side by side.
 	Workers  int
 	Subjects []Open
+	// Make, where given, writes the sequence of a case in place of gen.Case, under
+	// the same rules for the memory of dst. Any worker calls it.
+	Make func(index int, dst *op.Sequence)
 	// Judge makes a worker's judge; it is called once a worker.
 	Judge func() Judge
 	// KeepGoing collects every divergence; otherwise the lowest case ends it.
@@ -207,9 +210,10 @@ func (s *shared) work() error {
 	}
 }
 
-// over tells whether no further batch may be started.
+// over tells whether no further batch may be started. However short the duration,
+// one is: to start the subjects may take as long.
 func (s *shared) over() bool {
-	return s.ctx.Err() != nil || s.c.Duration > 0 && time.Since(s.began) >= s.c.Duration
+	return s.ctx.Err() != nil || s.c.Duration > 0 && s.next.Load() > 0 && time.Since(s.began) >= s.c.Duration
 }
 
 // submit generates the next batch into a flight and hands it to the subjects.
@@ -228,7 +232,11 @@ func (w *worker) submit(f *flight) (bool, error) {
 	}
 	batch := f.sequences[:count]
 	for i := range batch {
-		gen.Case(w.c.Seed, first+i, w.c.Gen, &batch[i])
+		if w.c.Make != nil {
+			w.c.Make(first+i, &batch[i])
+		} else {
+			gen.Case(w.c.Seed, first+i, w.c.Gen, &batch[i])
+		}
 	}
 	if err := w.writeAhead(first, batch); err != nil {
 		return false, err

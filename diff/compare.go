@@ -79,7 +79,7 @@ func (o *Options) capacity(s *op.Sequence) int {
 // comparer compares runs; its memory is reused.
 type comparer struct {
 	Options
-	index map[string]int
+	find finder
 }
 
 // Compare gives the first difference between two runs of one sequence, or nil.
@@ -132,7 +132,7 @@ func (c *comparer) step(sequence *op.Sequence, at int, l, r *op.Observation) (fi
 	if l.Outcome.Terminal() {
 		return "", "" // both died alike: there is no state to compare
 	}
-	if !slices.Equal(l.Victims, r.Victims) {
+	if !sameKeys(l.Victims, r.Victims) {
 		return FieldVictims, ""
 	}
 	both := l.State.Sees & r.State.Sees
@@ -144,16 +144,12 @@ func (c *comparer) step(sequence *op.Sequence, at int, l, r *op.Observation) (fi
 		return FieldZombies, ""
 	case both&op.SeesRefs != 0 && !c.sameRefs(&l.State, &r.State):
 		return FieldRefs, ""
-	case both&op.SeesQueue != 0 && !slices.Equal(l.State.Queue, r.State.Queue):
+	case both&op.SeesQueue != 0 && !sameKeys(l.State.Queue, r.State.Queue):
 		return FieldQueue, ""
 	}
-	// The states are equal in all that the invariants speak of but slots, which
-	// the side that sees most tells about.
-	sees := &r.State
-	if l.State.Sees&op.SeesSlots != 0 && r.State.Sees&op.SeesSlots == 0 {
-		sees = &l.State
-	}
-	if err := model.Invariants(sees, c.capacity(sequence)); err != nil {
+	// The sides hold the same keys, so what the invariants say of keys need be told
+	// of the left one only; of slots, of both where they have other ones.
+	if err := c.invariants(sequence, l, r, slots); err != nil {
 		return FieldInvariants, err.Error()
 	}
 	if c.HashBound > 0 {
@@ -173,6 +169,18 @@ func (c *comparer) step(sequence *op.Sequence, at int, l, r *op.Observation) (fi
 		return FieldNext, ""
 	}
 	return "", ""
+}
+
+// invariants judges two states that hold the same keys.
+func (c *comparer) invariants(sequence *op.Sequence, l, r *op.Observation, sameSlots bool) error {
+	if err := model.Invariants(&l.State, c.capacity(sequence)); err != nil {
+		return err
+	}
+	sameSlots = sameSlots && l.State.Sees&op.SeesSlots != 0 && slices.Equal(l.State.Free, r.State.Free)
+	if sameSlots || r.State.Sees&op.SeesSlots == 0 {
+		return nil
+	}
+	return model.Invariants(&r.State, c.capacity(sequence))
 }
 
 // overBound tells whether an op hashed keys it does not name more often than
@@ -210,20 +218,18 @@ func (c *comparer) sameError(l, r *op.Error) bool {
 	return l.Kind != op.OtherError || l.Type == r.Type
 }
 
-// manyKeys is the number of keys from which an index beats looking through a list.
-const manyKeys = 32
-
-// sameEntries compares stored keys, which of them are zombies, and slots. Both
-// sides mostly list the keys in nearly the same order, so each key is looked
-// for from where the one before it was found.
+// sameEntries compares stored keys, which of them are zombies, and slots.
 func (c *comparer) sameEntries(l, r *op.State, both op.Sees) (stored, zombies, slots bool) {
 	if len(l.Entries) != len(r.Entries) || l.Total != r.Total {
 		return false, false, false
 	}
 	zombies, slots = true, true
-	find := c.finder(len(r.Entries), func(i int) string { return r.Entries[i].Key })
+	c.find.reset()
+	for i := range r.Entries {
+		c.find.add(r.Entries[i].Key)
+	}
 	for i := range l.Entries {
-		j := find(l.Entries[i].Key)
+		j := c.find.place(l.Entries[i].Key)
 		if j < 0 {
 			return false, false, false
 		}
@@ -242,54 +248,15 @@ func (c *comparer) sameRefs(l, r *op.State) bool {
 	if len(l.Refs) != len(r.Refs) || l.TotalRefs != r.TotalRefs {
 		return false
 	}
-	find := c.finder(len(r.Refs), func(i int) string { return r.Refs[i].Key })
+	c.find.reset()
+	for i := range r.Refs {
+		c.find.add(r.Refs[i].Key)
+	}
 	for i := range l.Refs {
-		j := find(l.Refs[i].Key)
+		j := c.find.place(l.Refs[i].Key)
 		if j < 0 || l.Refs[i].Count != r.Refs[j].Count {
 			return false
 		}
 	}
 	return true
-}
-
-// finder gives a look-up over n keys that is quick when keys are asked for in
-// nearly the order they lie in.
-func (c *comparer) finder(n int, key func(i int) string) func(wanted string) int {
-	next := 0
-	if n <= manyKeys {
-		return func(wanted string) int {
-			for tries := 0; tries < n; tries++ {
-				at := next
-				if next++; next == n {
-					next = 0
-				}
-				if key(at) == wanted {
-					return at
-				}
-			}
-			return -1
-		}
-	}
-	indexed := false
-	return func(wanted string) int {
-		if next < n && key(next) == wanted {
-			next++
-			return next - 1
-		}
-		if !indexed {
-			indexed = true
-			if c.index == nil {
-				c.index = make(map[string]int, n)
-			}
-			clear(c.index)
-			for i := range n {
-				c.index[key(i)] = i
-			}
-		}
-		if at, ok := c.index[wanted]; ok {
-			next = at + 1
-			return at
-		}
-		return -1
-	}
 }

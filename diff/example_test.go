@@ -39,8 +39,8 @@ func Example_property() {
 	// Output:
 	// false put/queue/key|key/differs-after-error
 	// slots 2, object_nbytes 1
-	// put a=61 b=62 retain a b release a
-	// put release b a
+	// put a=61 b=62 retain a
+	// put release a a
 }
 
 // Compare tells what differs between two runs of one sequence, and Reduce gives

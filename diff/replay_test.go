@@ -21,7 +21,7 @@ func recording(t *testing.T, s op.Sequence) traces.Trace {
 			Slots: s.Slots, ObjectBytes: s.ObjectBytes, WantConstruct: run.Refused,
 			Recorded: &traces.Recorded{Project: "somebody's", Python: "3.12"},
 		},
-		Ops:    s.Ops, Wants: make([]*op.Observation, len(s.Ops)),
+		Ops: s.Ops, Wants: make([]*op.Observation, len(s.Ops)),
 	}
 	for i := range run.Steps {
 		trace.Wants[i] = &run.Steps[i]

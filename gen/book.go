@@ -10,6 +10,7 @@ import "github.com/diffstore/diffstore/op"
 // Keys are numbers here; names turns them into strings.
 type book struct {
 	source
+	deal
 	plan
 	names []string
 	bytes []byte
@@ -34,8 +35,6 @@ type book struct {
 	failed bool
 
 	closed bool
-	// afterClose is how many ops still follow a close.
-	afterClose int
 
 	worker worker
 }

@@ -36,17 +36,16 @@ const (
 // with its default parameters.
 const Sizes = 100
 
-// longShare is one in how many sequences of a default Config is long: such a
-// sequence has up to four times DefaultMaxOps ops, for bugs that need a history.
-const longShare = 50
+// leastSize is the smallest size that Case gives: below it hardly a store fills.
+const leastSize = 30
 
 // Config says what sequences to make. The zero value is ready to use.
 type Config struct {
 	// Profile names the traffic; empty means DefaultProfile. See Profiles.
 	Profile string
 	// MaxOps is the number of ops at the largest size; 0 means DefaultMaxOps,
-	// and then one sequence in 50 is up to four times as long. A MaxOps that is
-	// given is never exceeded.
+	// and then one sequence in 32 is up to four times as long, for bugs that need
+	// a history. A MaxOps that is given is never exceeded.
 	MaxOps int
 	// MaxSlots limits the drawn number of slots; 0 means DefaultMaxSlots.
 	MaxSlots int
@@ -84,18 +83,20 @@ func CaseSeed(base uint64, index int) uint64 {
 }
 
 // Case writes the case with this index of the campaign with this base seed into
-// dst. Sizes ramp from 0 over the first 100 cases and then start again, so that
-// simple bugs fall early and large sequences keep coming.
+// dst. Sizes and what is rare are dealt like cards (see deal): a few successive
+// cases hold some of everything, so that bugs fall early; a long campaign holds
+// each in its share.
 //
 // The memory of dst is used again: it must be a zero sequence or one that Case
 // filled and that nobody else holds parts of. Payloads are shared between all
 // cases and must not be written to. Case panics where c.Check reports an error.
 func Case(base uint64, index int, c Config, dst *op.Sequence) {
-	generate(CaseSeed(base, index), index%Sizes, c, dst)
+	d := deal{turn: uint64(index), salt: mix(base)}
+	generate(CaseSeed(base, index), leastSize+d.place(128, dealtSize)*(Sizes-leastSize)/128, d, c, dst)
 }
 
 // Sequences generates whole sequences, as op.Sequence. The size is gopter's
-// MaxSize, from 0 to 100. One word is drawn from the parameters' Rng and seeds
+// MaxSize, from 0 to 100. Two words are drawn from the parameters' Rng and seed
 // the rest, because gopter's own source takes a lock for each draw.
 //
 // The result has no sieve (gopter 0.2.11's commands lose theirs while shrinking
@@ -108,7 +109,8 @@ func Sequences(c Config) gopter.Gen {
 	resultType := reflect.TypeFor[op.Sequence]()
 	return func(parameters *gopter.GenParameters) *gopter.GenResult {
 		var sequence op.Sequence
-		generate(parameters.Rng.Uint64(), parameters.MaxSize, c, &sequence)
+		rng := parameters.Rng
+		generate(rng.Uint64(), parameters.MaxSize, deal{turn: rng.Uint64()}, c, &sequence)
 		return &gopter.GenResult{Result: sequence, ResultType: resultType, Shrinker: gopter.NoShrinker}
 	}
 }
@@ -118,21 +120,21 @@ func Sequences(c Config) gopter.Gen {
 var books = sync.Pool{New: func() any { return new(book) }}
 
 // generate is the one way in which sequences are made.
-func generate(seed uint64, size int, c Config, dst *op.Sequence) {
+func generate(seed uint64, size int, d deal, c Config, dst *op.Sequence) {
 	drawn, err := profileNamed(c.Profile)
 	if err != nil {
 		panic("gen: " + err.Error())
 	}
 	b := books.Get().(*book)
 	defer books.Put(b)
-	b.source = source{state: seed}
+	b.source, b.deal = source{state: seed}, d
 	b.shape(min(max(size, 0), Sizes-1), c)
 	drawn.plan(b)
 	b.start()
 
 	dst.Slots, dst.ObjectBytes = b.slots, b.objectBytes
 	room(dst, b.ops)
-	for left := b.ops; left > 0 && b.goesOn(); left-- {
+	for left := b.ops; left > 0; left-- {
 		b.draw(nextOp(dst), left)
 	}
 	if b.invalid != 0 {

@@ -19,6 +19,13 @@ func drawn(base uint64, index int, c Config) op.Sequence {
 	return s
 }
 
+// ofSize gives a case of one size on memory of its own.
+func ofSize(turn, size int, c Config) op.Sequence {
+	var s op.Sequence
+	generate(CaseSeed(5, turn), size, deal{turn: uint64(turn)}, c, &s)
+	return s
+}
+
 func TestOneCaseRerunsAlone(t *testing.T) {
 	for _, info := range Profiles() {
 		c := Config{Profile: info.Name}
@@ -97,16 +104,13 @@ func TestCaseAllocatesNothingOnUsedMemory(t *testing.T) {
 func TestSizesRampAndLongSequencesOccur(t *testing.T) {
 	long, longest := 0, 0
 	for i := range 2000 {
-		s := drawn(5, i, Config{})
 		size := i % Sizes
+		s := ofSize(i, size, Config{})
 		ramp := 1 + size*(DefaultMaxOps-1)/(Sizes-1)
 		switch n := len(s.Ops); {
 		case n > DefaultMaxOps:
 			long++
 			longest = max(longest, n)
-			if size < Sizes/2 {
-				t.Errorf("case %d of size %d has %d ops", i, size, n)
-			}
 		case n > ramp:
 			t.Errorf("case %d of size %d has %d ops: expected at most %d", i, size, n, ramp)
 		}
@@ -114,8 +118,8 @@ func TestSizesRampAndLongSequencesOccur(t *testing.T) {
 			t.Errorf("case %d of size %d has %d slots: expected at most %d", i, size, s.Slots, limit)
 		}
 	}
-	if long < 10 || longest <= 64 || longest > 4*DefaultMaxOps {
-		t.Errorf("%d long sequences, the longest of %d ops: expected 10 or more, up to %d", long, longest, 4*DefaultMaxOps)
+	if long < 40 || longest <= 64 || longest > 4*DefaultMaxOps {
+		t.Errorf("%d long sequences, the longest of %d ops: expected 40 or more, up to %d", long, longest, 4*DefaultMaxOps)
 	}
 }
 
@@ -241,10 +245,10 @@ func TestKeysAreDistinctAndValid(t *testing.T) {
 
 func TestLargeStoresAreDrivenInProportion(t *testing.T) {
 	for _, profile := range []string{"balanced", "production"} {
-		c := Config{Profile: profile, Slots: 15_000, MaxOps: 2000}
-		s := drawn(1, Sizes-1, c)
-		if len(s.Ops) != 2000 {
-			t.Fatalf("%s: %d ops: expected 2000", profile, len(s.Ops))
+		c := Config{Profile: profile, Slots: 15_000, MaxOps: 2500}
+		s := ofSize(1, Sizes-1, c)
+		if len(s.Ops) != 2500 {
+			t.Fatalf("%s: %d ops: expected 2500", profile, len(s.Ops))
 		}
 		counts := map[string]int{}
 		keys := map[string]bool{}

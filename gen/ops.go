@@ -13,27 +13,23 @@ var draws = [op.NumKinds]func(b *book, o *op.Op){
 	op.Close: (*book).close,
 }
 
-// goesOn tells whether another op follows: a few do behind a close.
-func (b *book) goesOn() bool {
-	if !b.closed {
-		return true
-	}
-	b.afterClose--
-	return b.afterClose >= 0
-}
-
 // draw fills the next op; left counts the ops still to come, this one included.
 func (b *book) draw(o *op.Op, left int) {
-	if b.closeLast {
-		left--
+	if b.closeAt > 0 {
+		left -= b.closeAt
 	}
-	if left == 0 {
+	switch {
+	case b.closed:
+		b.afterClose(o)
+		return
+	case left == 0 && b.closeAt > 0:
 		b.close(o)
 		return
-	}
-	if b.drained && !b.closed && (left == 1 || b.references > 0 && left <= 1+len(b.held)/4) {
+	case b.drained && (left == 1 || b.references > 0 && left <= 1+len(b.held)/4):
 		b.drain(o, left)
 		return
+	case left == b.rough:
+		b.misuse = b.later
 	}
 	kind := b.kind()
 	if b.production && kind != op.Close {
@@ -69,9 +65,19 @@ func (b *book) put(o *op.Op) {
 		return
 	}
 	b.newCall()
-	b.brings(o)
-	b.retains(o)
-	b.releasesOf(o)
+	if b.chance(b.squeeze) {
+		b.squeezes(o)
+	} else {
+		b.brings(o)
+		b.retains(o)
+		b.releasesOf(o)
+		if len(o.Objects)+len(o.Retain)+len(o.Release) == 0 {
+			b.says(o)
+		}
+	}
+	if b.chance(b.broken) {
+		b.breaks(o)
+	}
 	b.callDone()
 }
 
@@ -102,7 +108,7 @@ func (b *book) again(o *op.Op) {
 		o.Retain = append(o.Retain, b.name(key))
 		b.hold(key)
 	}
-	balanced := b.unknown == 0
+	balanced := b.unknown+b.broken == 0
 	for _, key := range b.released {
 		if balanced && b.counts[key] == 0 {
 			continue
@@ -114,7 +120,10 @@ func (b *book) again(o *op.Op) {
 }
 
 func (b *book) brings(o *op.Op) {
-	n := b.below(b.objects + 1)
+	n := 1 + b.below(b.objects)
+	if b.chance(20) {
+		n = 0
+	}
 	if b.chance(b.flood) {
 		n = min(b.slots, largeBatch) + 1 + b.below(3)
 	}
@@ -122,12 +131,61 @@ func (b *book) brings(o *op.Op) {
 		n = min(n, b.slots-len(b.held))
 	}
 	for ; n > 0; n-- {
-		key := b.batchKey()
-		b.bring(o, key)
+		b.bring(o, b.batchKey())
 		if b.chance(b.twice) {
-			b.bring(o, key)
+			b.bring(o, b.batch[b.below(len(b.batch))])
 		}
 	}
+}
+
+// says mostly keeps a put from being empty: it brings a key that needs no room.
+func (b *book) says(o *op.Op) {
+	if b.chance(10) {
+		return
+	}
+	if key, ok := b.liveKey(); ok && (b.counts[key] > 0 || !b.fits || len(b.held) < b.slots) {
+		b.bring(o, key)
+	}
+}
+
+// squeezes makes a put that needs about all the room there is: it releases some
+// keys for good and brings as many objects as no key holds a slot for then, one
+// more or one less. What decides who goes and whether it suffices shows there.
+func (b *book) squeezes(o *op.Op) {
+	held := len(b.held)
+	for n := b.below(min(held, 2) + 1); n > 0; n-- {
+		b.releaseAll(o, b.held[b.below(len(b.held))])
+	}
+	n := b.slots - len(b.held) + b.below(4) - 1
+	if b.fits {
+		n = min(n, b.slots-held)
+	}
+	for n = min(n, largeBatch); n > 0; n-- {
+		key := b.batchKey()
+		if b.chance(40) {
+			key = b.newKey()
+		}
+		b.bring(o, key)
+	}
+}
+
+// releaseAll gives the op every release that the key has references for.
+func (b *book) releaseAll(o *op.Op, key int32) {
+	for n := b.counts[key]; n > 0; n-- {
+		b.releaseKey(o, key)
+	}
+}
+
+// breaks ends a put's releases with some that free keys and one that fails.
+func (b *book) breaks(o *op.Op) {
+	for n := 1 + b.below(2); n > 0 && len(b.held) > 0; n-- {
+		b.releaseAll(o, b.held[b.below(len(b.held))])
+	}
+	key, ok := b.liveKey()
+	if !ok || b.counts[key] > 0 {
+		key = b.newKey()
+	}
+	b.releaseKey(o, key)
 }
 
 // bring gives the op one more object.
@@ -243,23 +301,54 @@ func (b *book) drain(o *op.Op, left int) {
 
 func (b *book) get(o *op.Op) {
 	o.Kind = op.Get
-	for n := b.below(b.gets + 1); n > 0; n-- {
+	if !b.failed && len(b.batch) > 0 && b.chance(b.readBack) {
+		appendNames(b, o, b.batch)
+		return
+	}
+	if b.chance(4) {
+		return
+	}
+	for n := 1 + b.below(b.gets); n > 0; n-- {
 		key, ok := b.aimedKey()
 		if !ok {
 			return
 		}
 		o.Keys = append(o.Keys, b.name(key))
 		if b.chance(b.twice) {
-			o.Keys = append(o.Keys, b.name(key))
+			o.Keys = append(o.Keys, o.Keys[b.below(len(o.Keys))])
 		}
+	}
+	if b.chance(b.miss) {
+		o.Keys = append(o.Keys, b.name(b.newKey()))
 	}
 }
 
 func (b *book) close(o *op.Op) {
 	o.Kind = op.Close
-	if !b.closed {
-		b.closed = true
-		b.afterClose = b.below(6)
+	b.closed = true
+}
+
+// afterClose draws what a caller may try on a closed store.
+func (b *book) afterClose(o *op.Op) {
+	key, ok := b.liveKey()
+	if !ok || b.chance(50) {
+		key = b.newKey()
+	}
+	switch b.below(6) {
+	case 0:
+		b.close(o)
+	case 1: // an empty put
+		o.Kind = op.Put
+	case 2:
+		b.get(o)
+	case 3:
+		o.Kind = op.Get
+		o.Keys = append(o.Keys, b.name(key))
+	default:
+		o.Kind = op.Put
+		b.newCall()
+		b.bring(o, key)
+		b.retainKey(o, key)
 	}
 }
 

@@ -64,7 +64,7 @@ func profileNamed(name string) (*profile, error) {
 
 func balanced(b *book) {
 	b.traffic()
-	b.twice = b.below(8)
+	b.twice = b.below(15)
 	b.sameCall = b.below(15)
 	b.repeat = b.below(4)
 	b.other = b.below(20)
@@ -73,6 +73,7 @@ func balanced(b *book) {
 func unbalanced(b *book) {
 	balanced(b)
 	b.unknown = 2 + b.below(25)
+	b.broken = b.below(30)
 	b.twice = 3 + b.below(20)
 	b.repeatFailed = 30
 	b.releases += b.below(2)
@@ -90,18 +91,19 @@ func evictHeavy(b *book) {
 		b.slots = 1 + b.below(min(b.mostSlots, 4))
 	}
 	if !b.large() {
-		b.objects = 1 + b.below(b.slots+1)
+		b.objects = 2 + b.below(b.slots+1)
 		b.gets = 1 + b.slots
 	}
+	b.squeeze = b.below(15)
 	b.ceiling = b.slots / 2
 	b.retain = b.below(15)
 	b.lone = b.below(5)
 	b.releases = 1
 	b.universe = 0
-	b.fresh = 50 + b.below(50)
+	b.fresh = 60 + b.below(40)
 	b.live = b.below(101 - b.fresh)
 	b.aim = 40 + b.below(61)
-	b.weights = [op.NumKinds]int{op.Put: 60, op.Get: 40}
+	b.weights = [op.NumKinds]int{op.Put: 65, op.Get: 35}
 }
 
 func production(b *book) {
@@ -121,7 +123,9 @@ func production(b *book) {
 		b.ceiling += 1 + b.slots/4
 	}
 	b.drained = !b.large() && b.chance(30)
-	b.closeLast = b.chance(20)
+	if b.chance(20) {
+		b.closeAt = 1
+	}
 }
 
 // wild is every misuse at once, each with a drawn share.
@@ -158,39 +162,67 @@ func pinned(b *book) {
 	}
 }
 
-// mixture is what mixed draws from, by weight.
-var mixture = []struct {
-	weight int
-	plan   func(b *book)
-}{
-	{20, balanced}, {20, unbalanced}, {12, sized}, {12, evictHeavy}, {8, production}, {16, wild}, {12, pinned},
+// crowded fills a store of many slots with referenced keys but for a few, so that
+// what can go stands far behind in the order.
+func crowded(b *book) {
+	balanced(b)
+	if !b.fixed {
+		b.slots = b.mostSlots
+	}
+	b.ceiling = b.slots - 1 - b.below(2)
+	b.objects = min(b.slots, 6)
+	b.retain = 95
+	b.releases = 1
+	b.universe = 0
+	b.fresh, b.live = 80, 10
+	b.squeeze = 10
+}
+
+// mixture is what mixed is dealt, as many of each as stand here.
+var mixture = [16]func(b *book){
+	balanced, balanced, balanced, balanced, unbalanced, unbalanced, sized, sized,
+	evictHeavy, evictHeavy, production, crowded, wild, wild, pinned, pinned,
 }
 
 func mixed(b *book) {
-	total := 0
-	for i := range mixture {
-		total += mixture[i].weight
+	mixture[b.place(uint64(len(mixture)), dealtPlan)](b)
+	if b.chance(30) {
+		b.closeAt = min(1+b.below(5), b.ops)
 	}
-	roll := b.below(total)
-	i := 0
-	for roll >= mixture[i].weight {
-		roll -= mixture[i].weight
-		i++
+	if b.production {
+		return
 	}
-	mixture[i].plan(b)
-
-	roll = b.below(1000)
-	switch {
-	case roll < 10:
-		b.invalid = 1 + b.below(3)
-		b.ops = min(b.ops, 2)
-	case roll < 60:
-		b.weights[op.Close] = 6
-	case roll < 120 && !b.production:
+	if b.chance(70) {
+		b.roughen()
+	}
+	if b.place(8, dealtKeys) == 0 {
 		b.keys = oddKeys
-		b.firstName = b.below(len(oddNames))
-	case roll < 125 && !b.production:
-		// Past 255, where a count in one byte would wrap.
-		b.deep, b.deepest = 8, 300
+		b.universe = max(b.universe, min(b.universe, 1)*6)
+		if b.chance(25) {
+			b.firstName = b.below(len(oddNames))
+		}
 	}
+	switch b.rare {
+	case longShare:
+		// Past 255, where a count in one byte would wrap.
+		b.deep, b.deepest = 12, 300
+	case longShare + 1:
+		b.invalid = 1 + max(0, b.below(4)-1)
+		b.ops = min(b.ops, 2)
+	}
+}
+
+// roughen lets the last ops of a sequence be misused in every way.
+func (b *book) roughen() {
+	b.rough = 1 + b.ops/4 + b.below(1+b.ops/3)
+	b.drained = false
+	b.later = b.misuse
+	b.later.ceiling = max(b.ceiling, b.slots+1)
+	b.later.fits = false
+	b.later.flood += b.below(15)
+	b.later.unknown += b.below(15)
+	b.later.broken += 10 + b.below(40)
+	b.later.miss += b.below(25)
+	b.later.wrong += b.below(30)
+	b.later.repeatFailed += b.below(30)
 }

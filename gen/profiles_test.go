@@ -79,7 +79,7 @@ func TestReferencesBalanceWhereTheProfileSaysSo(t *testing.T) {
 				drained++
 			}
 		})
-		if drained < 100 || drained > 1200 {
+		if drained < 100 || drained > 1350 {
 			t.Errorf("%s: %d of 1500 sequences end without references: expected some and not all", profile, drained)
 		}
 	}

@@ -27,6 +27,26 @@ func (s *source) below(n int) int {
 	return int(high)
 }
 
+// deal is a case's turn in a campaign. What is drawn by chance alone comes in
+// clumps: a share of one in 32 is often missing for a hundred cases. What is dealt
+// comes once in every block of 32, at a place that changes from block to block.
+type deal struct{ turn, salt uint64 }
+
+// The things that are dealt; equal numbers would always fall together.
+const (
+	dealtSize = iota
+	dealtPlan
+	dealtKeys
+	dealtRare
+)
+
+// place gives each turn of a block of n, a power of two, another number from 0
+// to n-1.
+func (d *deal) place(n, what uint64) int {
+	order := mix((d.turn/n)*golden + d.salt + what)
+	return int((d.turn*(order|1) + order>>32) & (n - 1))
+}
+
 // chance is true in so many of a hundred draws.
 func (s *source) chance(percent int) bool {
 	return percent > 0 && s.below(100) < percent

@@ -58,6 +58,7 @@ func checkSlots(state *op.State) error {
 
 // claims is a set of slots.
 type claims struct {
+	low   uint64           // a bit for each of the first 64 slots
 	index map[int]struct{} // nil for few slots
 	few   [fewItems]int
 	n     int
@@ -65,6 +66,12 @@ type claims struct {
 
 // add tells whether the slot is new to the set.
 func (c *claims) add(slot int) bool {
+	if uint(slot) < 64 {
+		bit := uint64(1) << uint(slot)
+		fresh := c.low&bit == 0
+		c.low |= bit
+		return fresh
+	}
 	if c.index != nil {
 		before := len(c.index)
 		c.index[slot] = struct{}{}

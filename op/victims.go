@@ -20,52 +20,62 @@ func Victims(o *Op, outcome *Outcome, before, after *State, dst []string) []stri
 		if len(after.Entries) >= len(before.Entries) {
 			return dst
 		}
-		return appendGone(dst, before, after, o.Objects, nil)
+		return appendGone(dst, before, &lookup{entries: after.Entries}, o.Objects, nil)
 	default:
 		if len(after.Entries) >= len(before.Entries) {
 			return dst
 		}
-		return appendGone(dst, before, after, nil, nil)
+		return appendGone(dst, before, &lookup{entries: after.Entries}, nil, nil)
 	}
 	if len(after.Entries) >= len(before.Entries)+len(batch) {
 		return dst
 	}
-	dst = appendGone(dst, before, after, batch, o.Release)
+	stored := &lookup{entries: after.Entries}
+	dst = appendGone(dst, before, stored, batch, o.Release)
 	// Touched keys that are gone, each at its last place.
-	stored, had := after.lookup(), before.lookup()
 	for i := range o.Objects {
 		key := o.Objects[i].Key
-		if stored(key) || containsObject(batch[:i], key) || containsKey(o.Release, key) {
+		if stored.has(key) || containsObject(batch[:i], key) || containsKey(o.Release, key) {
 			continue
 		}
 		dst = append(dst, key)
 	}
 	for i, key := range o.Release {
-		if stored(key) || containsKey(o.Release[i+1:], key) {
+		if stored.has(key) || containsKey(o.Release[i+1:], key) {
 			continue
 		}
-		if had(key) || containsObject(batch, key) {
+		if before.Has(key) || containsObject(batch, key) {
 			dst = append(dst, key)
 		}
 	}
 	return dst
 }
 
-// appendGone appends the keys of before that after lacks and that neither list
+// appendGone appends the keys of before that are not stored and that neither list
 // names: those of the queue in its order, then the rest.
-func appendGone(dst []string, before, after *State, batch []Object, release []string) []string {
-	stored := after.lookup()
+func appendGone(dst []string, before *State, stored *lookup, batch []Object, release []string) []string {
+	isGone := func(key string) bool {
+		return !stored.has(key) && !containsObject(batch, key) && !containsKey(release, key)
+	}
+	gone := 0
+	for i := range before.Entries {
+		if isGone(before.Entries[i].Key) {
+			gone++
+		}
+	}
+	if gone == 0 {
+		return dst // as behind most calls
+	}
 	start := len(dst)
-	add := func(key string) {
-		if !stored(key) && !containsObject(batch, key) && !containsKey(release, key) && !containsKey(dst[start:], key) {
+	for i := 0; len(dst)-start < gone && i < len(before.Queue); i++ {
+		if key := before.Queue[i]; isGone(key) && !containsKey(dst[start:], key) {
 			dst = append(dst, key)
 		}
 	}
-	for _, key := range before.Queue {
-		add(key)
-	}
-	for i := range before.Entries {
-		add(before.Entries[i].Key)
+	for i := 0; len(dst)-start < gone && i < len(before.Entries); i++ {
+		if key := before.Entries[i].Key; isGone(key) && !containsKey(dst[start:], key) {
+			dst = append(dst, key)
+		}
 	}
 	return dst
 }
@@ -73,19 +83,35 @@ func appendGone(dst []string, before, after *State, batch []Object, release []st
 // manyEntries is the number of entries from which an index beats looking through.
 const manyEntries = 32
 
-// lookup gives a test for what is stored.
-func (s *State) lookup() func(key string) bool {
-	if len(s.Entries) <= manyEntries {
-		return s.Has
-	}
-	index := make(map[string]struct{}, len(s.Entries))
-	for i := range s.Entries {
-		index[s.Entries[i].Key] = struct{}{}
-	}
-	return func(key string) bool {
-		_, ok := index[key]
+// lookup tells which keys are stored. Keys are mostly asked for in the order in
+// which they stand, but for some, so at is where the next one should be.
+type lookup struct {
+	entries []Entry
+	at      int
+	index   map[string]struct{} // of many entries, once one is looked for
+}
+
+func (l *lookup) has(key string) bool {
+	if len(l.entries) > manyEntries {
+		if l.index == nil {
+			l.index = make(map[string]struct{}, len(l.entries))
+			for i := range l.entries {
+				l.index[l.entries[i].Key] = struct{}{}
+			}
+		}
+		_, ok := l.index[key]
 		return ok
 	}
+	if l.at < len(l.entries) && l.entries[l.at].Key == key {
+		l.at++
+		return true
+	}
+	for i := range l.entries {
+		if l.entries[i].Key == key {
+			return true
+		}
+	}
+	return false
 }
 
 // Has tells whether the key is stored, by looking through the entries.

@@ -47,6 +47,9 @@ type tree struct {
 	// names keeps one string for each short text that this decoder has seen, so
 	// that equal keys are one string and decoding allocates nothing for them.
 	names map[string]string
+	// asked, where given, wrote the last request: a text that it holds becomes the
+	// very string, so that equal keys of both sides lie in one place.
+	asked *marshalEncoder
 }
 
 // intern gives the one string for text.
@@ -60,9 +63,22 @@ func (t *tree) intern(text []byte) string {
 	if t.names == nil || len(t.names) > 1<<16 {
 		t.names = make(map[string]string)
 	}
-	s := string(text)
+	var s string
+	if id, ok := t.sent(text); ok {
+		s = t.asked.objects.keys[id].text
+	} else {
+		s = string(text)
+	}
 	t.names[s] = s
 	return s
+}
+
+func (t *tree) sent(text []byte) (id int32, ok bool) {
+	if t.asked == nil {
+		return none, false
+	}
+	id, ok = t.asked.objects.ids[string(text)]
+	return id, ok
 }
 
 // add adds an empty value, within the bounds.

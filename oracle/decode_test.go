@@ -326,7 +326,6 @@ print(len(keys))`, hex.EncodeToString(requestBody(t, WireMarshal, batch, ask))+"
 // TestTheReaderStandsUsedMemory reads a large reply and then a small one.
 func TestTheReaderStandsUsedMemory(t *testing.T) {
 	var e marshalEncoder
-	e.refs = map[string]uint32{}
 	long := strings.Repeat("m", maxInterned+1)
 	e.any([]any{"a", long, long, []any{"b", "a"}})
 	r := &reader{}

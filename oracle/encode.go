@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -60,34 +61,71 @@ func orEmpty(keys []string) []string {
 	return keys
 }
 
-// objectTable lists the distinct objects of a request, so that the oracle makes
-// each once however often it is put.
+// objectTable lists the distinct keys and objects of a request, so that each key
+// is written once and the oracle makes each object once however often it is put.
 type objectTable struct {
-	list []*op.Object
-	at   map[objectID]int
+	list []placedObject
+	keys []knownKey
+	ids  map[string]int32
 }
 
-// objectID is what makes an object distinct.
-type objectID struct{ key, payload string }
+// knownKey is one key of a request.
+type knownKey struct {
+	text string
+	// ref is the key's number as a value that may be referred to, object the last
+	// object with the key, and recent the one that was last asked for; none where
+	// there is none yet.
+	ref, object, recent int32
+}
+
+// placedObject is one object of a request; next is another one with its key.
+type placedObject struct {
+	*op.Object
+	key, next int32
+}
+
+const none = -1
 
 func (t *objectTable) reset() {
-	t.list = t.list[:0]
-	if t.at == nil || len(t.at) > 1<<16 {
-		t.at = make(map[objectID]int)
+	t.list, t.keys = t.list[:0], t.keys[:0]
+	if len(t.ids) > 1<<16 {
+		t.ids = nil // to clear it would cost as much for every small request to come
 	}
-	clear(t.at)
+	clear(t.ids)
 }
 
-// place gives the object's place in the table, adding it when it is new.
-func (t *objectTable) place(object *op.Object) int {
-	id := objectID{object.Key, view(object.Payload)}
-	if at, ok := t.at[id]; ok {
-		return at
+// id gives a key's place among the keys, adding it when it is new.
+func (t *objectTable) id(key string) int32 {
+	id, ok := t.ids[key]
+	if !ok {
+		if t.ids == nil {
+			t.ids = make(map[string]int32)
+		}
+		id = int32(len(t.keys))
+		t.ids[key] = id
+		t.keys = append(t.keys, knownKey{text: key, ref: none, object: none, recent: none})
 	}
-	at := len(t.list)
-	t.list = append(t.list, object)
-	t.at[id] = at
-	return at
+	return id
+}
+
+// place gives an object's place in the table, adding it when it is new.
+func (t *objectTable) place(object *op.Object) int {
+	id := t.id(object.Key)
+	known := &t.keys[id]
+	at := known.recent
+	if at == none || !bytes.Equal(t.list[at].Payload, object.Payload) {
+		at = known.object
+		for at != none && !bytes.Equal(t.list[at].Payload, object.Payload) {
+			at = t.list[at].next
+		}
+	}
+	if at == none {
+		at = int32(len(t.list))
+		t.list = append(t.list, placedObject{Object: object, key: id, next: known.object})
+		known.object = at
+	}
+	known.recent = at
+	return int(at)
 }
 
 // json is the table as a message in JSON holds it.
@@ -105,7 +143,7 @@ func (t *objectTable) json() [][2]string {
 type marshalEncoder struct {
 	buf     []byte
 	objects objectTable
-	refs    map[string]uint32
+	written int32 // keys that have been written
 }
 
 // request encodes a batch into a frame that is valid until the next call.
@@ -147,10 +185,7 @@ func (e *marshalEncoder) request(batch []op.Sequence, ask Ask) []byte {
 // begin starts a message: a dict behind its length.
 func (e *marshalEncoder) begin() {
 	e.objects.reset()
-	if e.refs == nil || len(e.refs) > 1<<16 {
-		e.refs = make(map[string]uint32)
-	}
-	clear(e.refs)
+	e.written = 0
 	e.buf = append(e.buf[:0], 0, 0, 0, 0, codeDict)
 }
 
@@ -167,7 +202,7 @@ func (e *marshalEncoder) writeObjects() {
 	e.list(len(e.objects.list))
 	for _, object := range e.objects.list {
 		e.tuple(2)
-		e.key(object.Key)
+		e.writeKey(&e.objects.keys[object.key])
 		e.buf = append(e.buf, codeBytes)
 		e.length(len(object.Payload))
 		e.buf = append(e.buf, object.Payload...)
@@ -228,15 +263,20 @@ func (e *marshalEncoder) word(text string) {
 }
 
 func (e *marshalEncoder) key(key string) {
-	if ref, ok := e.refs[key]; ok {
+	e.writeKey(&e.objects.keys[e.objects.id(key)])
+}
+
+func (e *marshalEncoder) writeKey(key *knownKey) {
+	if key.ref != none {
 		e.buf = append(e.buf, codeRef)
-		e.length(int(ref))
+		e.length(int(key.ref))
 		return
 	}
-	e.refs[key] = uint32(len(e.refs))
+	key.ref = e.written
+	e.written++
 	e.buf = append(e.buf, codeUnicode|flagRef)
-	e.length(len(key))
-	e.buf = append(e.buf, key...)
+	e.length(len(key.text))
+	e.buf = append(e.buf, key.text...)
 }
 
 // jsonRequest is the same request for the wire that people read.

@@ -331,7 +331,7 @@ func (f *fake) send(message any) error {
 		_, err = os.Stdout.Write(append(line, '\n'))
 		return err
 	}
-	e := &marshalEncoder{refs: map[string]uint32{}, buf: make([]byte, 4)}
+	e := &marshalEncoder{buf: make([]byte, 4)}
 	e.any(message)
 	binary.LittleEndian.PutUint32(e.buf, uint32(len(e.buf)-4))
 	_, err := os.Stdout.Write(e.buf)

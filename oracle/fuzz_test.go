@@ -47,7 +47,7 @@ func seedReplies(f *testing.F, wire string) {
 			f.Add(line)
 			continue
 		}
-		e := &marshalEncoder{refs: map[string]uint32{}}
+		e := &marshalEncoder{}
 		e.any(message)
 		f.Add(e.buf)
 	}

@@ -105,6 +105,7 @@ func start(launch Launch) (*process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, startFailure(launch, err)
 	}
+	live.Store(p, nil)
 	p.out = bufio.NewReaderSize(stdout, 1<<18)
 	p.requests = make(chan []byte, 4)
 	p.spare = make(chan []byte, 4)
@@ -248,7 +249,7 @@ func (p *process) post(message []byte) error {
 func (p *process) receive(r *reader, limit time.Duration) error {
 	disarm := p.arm(limit)
 	defer disarm()
-	r.sees, r.hex = p.sees, p.hello.Wire == WireJSON
+	r.sees, r.hex, r.asked = p.sees, p.hello.Wire == WireJSON, &p.encoder
 	if r.hex {
 		line, err := p.line(r.body[:0], MessageLimit)
 		if err != nil {
@@ -313,6 +314,7 @@ func (p *process) end() {
 		close(p.requests)
 		p.kill()
 		_ = p.cmd.Wait() // its exit code says nothing that the missing reply does not
+		live.Delete(p)
 	})
 }
 

@@ -30,10 +30,10 @@ type Branch struct{ Path, Tries []int32 }
 // those follow from the state before it, see op.Victims.
 type Leaf struct {
 	op.Observation
-	// Contents are the bytes of all stored keys, in the order of State.Entries.
-	// Read is false where they could not be had.
-	Contents []byte
-	Read     bool
+	// Contents are the bytes of all stored keys, in the order of State.Entries,
+	// where Read says that a get gave them; Unreadable that it did not.
+	Contents         []byte
+	Read, Unreadable bool
 	// Order is the store's own order of keys, oldest first, with or without the
 	// referenced ones; nil where it was not seen.
 	Order []string
@@ -148,7 +148,8 @@ func (o *Oracle) plainly(t *Tree, dst []Shown) (Work, error) {
 	was := o.ask
 	o.ask.FirstDeath = true
 	defer func() { o.ask = was }()
-	return Plainly(o, t, dst)
+	// Without gets: they are no ops of the tree, and the store may end in each.
+	return Plainly(o, t, dst, !o.hello.Trees)
 }
 
 // Runner is what runs sequences: an Oracle, or any other subject.
@@ -162,68 +163,75 @@ type Runner interface {
 const plainBatch = 64
 
 // Plainly runs a tree on a subject that knows sequences alone, one for each try,
-// up to the first that ends the subject's process. Behind the op that is tried
-// stands a get for each key, which tells the contents.
-func Plainly(runner Runner, t *Tree, dst []Shown) (Work, error) {
+// up to the first that ends the subject's process. With contents a get for each
+// key stands behind the op that is tried; one that ends the process leaves them
+// unreadable.
+func Plainly(runner Runner, t *Tree, dst []Shown, contents bool) (Work, error) {
 	var work Work
+	var keys []string
+	if contents {
+		keys = t.Keys
+	}
 	dead := false
 	for i := range t.Branches {
 		b, shown := &t.Branches[i], &dst[i]
 		shown.Leaves, shown.At = shown.Leaves[:0], shown.At[:0]
 		tries := append([]int32{Unseen}, b.Tries...) // first the state itself
-		for from := 0; from < len(tries); from += plainBatch {
-			chunk := tries[from:min(from+plainBatch, len(tries))]
-			var runs []op.Run
-			if !dead {
-				batch := t.sequences(b.Path, chunk)
-				if err := runner.Submit(batch); err != nil {
-					return work, err
+		for len(tries) > 0 && !dead {
+			batch := t.sequences(b.Path, tries[:min(plainBatch, len(tries))], keys)
+			if err := runner.Submit(batch); err != nil {
+				return work, err
+			}
+			runs := make([]op.Run, len(batch))
+			if err := runner.Collect(runs); err != nil {
+				return work, err
+			}
+			for j := range runs {
+				if j > 0 && runs[j].Refused == nil && len(runs[j].Steps) == 0 && len(batch[j].Ops) > 0 {
+					break // not run: the process ended in one of the gets before it
 				}
-				runs = make([]op.Run, len(batch))
-				if err := runner.Collect(runs); err != nil {
-					return work, err
+				leaf := plainLeaf(b, tries[0], &runs[j], runner.Sees(), keys)
+				if tries[0] != Unseen {
+					shown.At = append(shown.At, int32(len(shown.Leaves)))
+				}
+				shown.Leaves = append(shown.Leaves, leaf)
+				tries = tries[1:]
+				work.Performed += len(b.Path) + 1
+				work.Rebuilt++
+				if dead = leaf.Outcome.Terminal(); dead {
+					break
 				}
 			}
-			for j, try := range chunk {
-				at := int32(Unseen)
-				if !dead {
-					at = int32(len(shown.Leaves))
-					shown.Leaves = append(shown.Leaves, t.plainLeaf(b, try, &runs[j], runner.Sees()))
-					dead = shown.Leaves[at].Outcome.Terminal()
-					work.Performed += len(b.Path) + 1
-					work.Rebuilt++
-				}
-				if try != Unseen {
-					shown.At = append(shown.At, at)
-				}
-			}
+		}
+		for len(shown.At) < len(b.Tries) {
+			shown.At = append(shown.At, Unseen)
 		}
 	}
 	return work, nil
 }
 
-func (t *Tree) sequences(path, tries []int32) []op.Sequence {
+func (t *Tree) sequences(path, tries []int32, keys []string) []op.Sequence {
 	batch := make([]op.Sequence, len(tries))
 	for i, try := range tries {
 		s := &batch[i]
 		s.Slots, s.ObjectBytes = t.Slots, t.ObjectBytes
-		s.Ops = make([]op.Op, 0, len(path)+1+len(t.Keys))
+		s.Ops = make([]op.Op, 0, len(path)+1+len(keys))
 		for _, place := range path {
 			s.Ops = append(s.Ops, t.Ops[place])
 		}
 		if try != Unseen {
 			s.Ops = append(s.Ops, t.Ops[try])
 		}
-		for k := range t.Keys {
-			s.Ops = append(s.Ops, op.Op{Kind: op.Get, Keys: t.Keys[k : k+1]})
+		for k := range keys {
+			s.Ops = append(s.Ops, op.Op{Kind: op.Get, Keys: keys[k : k+1]})
 		}
 	}
 	return batch
 }
 
 // plainLeaf reads a leaf out of a run.
-func (t *Tree) plainLeaf(b *Branch, try int32, run *op.Run, sees op.Sees) Leaf {
-	leaf := Leaf{Read: true}
+func plainLeaf(b *Branch, try int32, run *op.Run, sees op.Sees, keys []string) Leaf {
+	leaf := Leaf{Read: keys != nil}
 	leaf.State.Sees = sees
 	if run.Refused != nil {
 		leaf.Outcome.Err = run.Refused
@@ -238,9 +246,12 @@ func (t *Tree) plainLeaf(b *Branch, try int32, run *op.Run, sees op.Sees) Leaf {
 		leaf.Observation = run.Steps[steps-1].Clone()
 	}
 	for _, entry := range leaf.State.Entries {
-		at := steps + slices.Index(t.Keys, entry.Key)
+		if keys == nil {
+			break
+		}
+		at := steps + slices.Index(keys, entry.Key)
 		if at < steps || at >= len(run.Steps) || run.Steps[at].Outcome.Err != nil {
-			leaf.Read = false
+			leaf.Read, leaf.Unreadable = false, true
 			break
 		}
 		leaf.Contents = append(leaf.Contents, run.Steps[at].Outcome.Payload...)
@@ -394,6 +405,7 @@ func (r *reader) leaf(i int32, dst *Leaf) (err error) {
 	}
 	contents := r.nodes[state].end
 	dst.Contents, dst.Read = nil, r.resolve(contents).kind != nodeNone
+	dst.Unreadable = !dst.Read
 	if dst.Read {
 		read, err := r.outcome(contents)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -207,7 +208,7 @@ func (p *pytest) checks(store *model.Store) {
 	p.linef("    assert stored(replay(), %s) == %s", pyTexts(keys), pyTexts(stored))
 	p.payloads(store, stored)
 	p.references(keys, state)
-	p.order(state)
+	p.order(keys, state, store.Slots())
 }
 
 func (p *pytest) payloads(store *model.Store, stored []string) {
@@ -250,7 +251,18 @@ func (p *pytest) references(keys []string, state *op.State) {
 	p.linef("            store.put([], release_keys=[key])")
 }
 
-func (p *pytest) order(state *op.State) {
+// freshPrefix is a beginning that no key of the sequence has.
+func freshPrefix(keys []string) string {
+	prefix := "fresh-"
+	for slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, prefix) }) {
+		prefix = "very-" + prefix
+	}
+	return prefix
+}
+
+// order asks which keys leave as new ones come; slots are those of the store as
+// it is by now, which may have grown.
+func (p *pytest) order(keys []string, state *op.State, slots int) {
 	if len(state.Queue) == 0 {
 		return
 	}
@@ -259,10 +271,10 @@ func (p *pytest) order(state *op.State) {
 	p.linef("def test_eviction_order():")
 	p.linef("    # One new key more in each fresh store pushes one key more out.")
 	p.linef("    left, gone = %s, []", pyTexts(state.Queue))
-	p.linef("    for count in range(1, %d):", p.sequence.Slots+1)
+	p.linef("    for count in range(1, %d):", slots+1)
 	p.linef("        store = replay()")
 	p.linef("        try:")
-	p.linef(`            store.put([BlockObject(f"fresh-{i}", b"x" * %d) for i in range(count)])`, p.sequence.ObjectBytes)
+	p.linef(`            store.put([BlockObject(f"%s{i}", b"x" * %d) for i in range(count)])`, freshPrefix(keys), p.sequence.ObjectBytes)
 	p.linef("        except IndexError:")
 	p.linef("            pass  # a slot was lost before; the keys are stored all the same")
 	p.linef("        still = stored(store, left)")

@@ -64,6 +64,12 @@ func (r *Run) names() (left, right string) {
 	return left, right
 }
 
+// shownNames are the names as they are safe to show.
+func (r *Run) shownNames() (left, right string) {
+	left, right = r.names()
+	return Escape(left), Escape(right)
+}
+
 // Trace makes the trace file's content of a sequence that diverges.
 func (r *Run) Trace(s op.Sequence, d *diff.Divergence, note string) traces.Trace {
 	left, right := r.names()

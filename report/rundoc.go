@@ -34,7 +34,7 @@ func (r *Run) Document() *Document {
 		d.Sections = append(d.Sections, Section{Title: "Stale", Notes: r.Stale})
 	case r.Verdict == diff.Diverges:
 		s, found := r.finding()
-		left, right := r.names()
+		left, right := r.shownNames()
 		d.Headline = fmt.Sprintf("divergence (%s): %s and %s differ in %s", found.Class, left, right, found.Field)
 		lines := divergenceLines(s, found, left, right)
 		reduced := r.reducedLines(s, found)

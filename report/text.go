@@ -84,7 +84,7 @@ func knownCounts(known map[string]int) []string {
 }
 
 func (r *Run) agreement() string {
-	left, right := r.names()
+	left, right := r.shownNames()
 	return fmt.Sprintf("agree: %s and %s, %s", left, right, r.amount())
 }
 
@@ -147,7 +147,7 @@ func shortened(text string, n int) string {
 func (r *Run) failure(w io.Writer, p Palette) {
 	sequence, d := r.finding()
 	full := r.Result.Findings[0]
-	left, right := r.names()
+	left, right := r.shownNames()
 	verdict := []string{
 		fmt.Sprintf("divergence (%s): %s and %s differ in %s", d.Class, left, right, d.Field),
 		"fingerprint " + d.Fingerprint(),
