@@ -33,7 +33,7 @@ type command struct {
 }
 
 // commands lists the subcommands in the order of the help text.
-var commands = []command{fuzz, compare, rescanCommand, gateCommand, replay, reduce, show, upstream, version}
+var commands = []command{fuzz, compare, proveCommand, rescanCommand, gateCommand, replay, reduce, show, upstream, benchCommand, version}
 
 // environment is what a command may touch of the world.
 type environment struct {
@@ -47,10 +47,16 @@ type environment struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-ctx.Done()
-		stop() // a second interrupt ends at once
+		<-signals
+		cancel() // what is under way is brought in and told
+		<-signals
+		oracle.EndAll()
+		fmt.Fprintln(os.Stderr, "diffstore: interrupted twice: what was under way is lost")
+		os.Exit(int(diff.Infrastructure))
 	}()
 	env := &environment{
 		ctx: ctx, stdout: os.Stdout, stderr: os.Stderr,
@@ -111,7 +117,10 @@ func (c *command) run(env *environment, args []string) diff.Verdict {
 	do := c.flags(set)
 	err := set.Parse(args)
 	if errors.Is(err, pflag.ErrHelp) {
-		fmt.Fprintf(env.stdout, "%s\n\nUsage: diffstore %s %s\n\nExample:\n  %s\n\nFlags:\n%s", c.says, c.name, c.arguments, c.example, set.FlagUsages())
+		fmt.Fprintf(env.stdout, "%s\n\nUsage: %s\n\nExample:\n  %s\n", c.says, strings.TrimSpace("diffstore "+c.name+" "+c.arguments), c.example)
+		if set.HasFlags() {
+			fmt.Fprintf(env.stdout, "\nFlags:\n%s", set.FlagUsages())
+		}
 		return diff.Agree
 	}
 	if err != nil {

@@ -15,7 +15,7 @@ var reduce = command{
 	name:      "reduce",
 	says:      "shorten a saved trace on which the model and a store differ",
 	arguments: "FILE [--oracle SPEC] [--into FILE]",
-	example:   "diffstore reduce diffstore-runs/fuzz-seed1-case17/full.jsonl --oracle embedded:free-queue",
+	example:   "diffstore reduce diffstore-runs/fuzz-mixed-seed1-case17/full.jsonl --oracle embedded:free-queue",
 	flags: func(set *pflag.FlagSet) func(*environment, []string) (diff.Verdict, error) {
 		f := &reduceFlags{set: set}
 		f.subjectFlags.declare(set)

@@ -99,6 +99,7 @@ func (f *replayFlags) run(env *environment, args []string) (diff.Verdict, error)
 	}
 	r.Verdict, r.Why = diff.Conclude(result, failure, nil)
 	if r.Verdict == diff.Diverges {
+		r.Source = report.SourceName(list[result.Findings[0].Divergence.Case].Name)
 		// What was recorded cannot be run again, so there is nothing to reduce against.
 		f.noReduce = f.noReduce || isRecorded(&list[result.Findings[0].Divergence.Case])
 		if err := f.finish(env, r, opens, diff.Pair(f.options)); err != nil {

@@ -95,16 +95,21 @@ func (f *outputFlags) tell(env *environment, done finished) error {
 
 // finish reduces the finding of a run and saves its files.
 func (f *outputFlags) finish(env *environment, r *report.Run, opens []diff.Open, judge diff.Judge) error {
-	if !f.noReduce {
-		found := r.Result.Findings[0]
-		reduced, err := diff.Reduce(env.ctx, found.Sequence, found.Divergence, opens, judge, diff.DefaultBudget)
-		if err != nil {
-			fmt.Fprintf(env.stderr, "diffstore: the sequence could not be reduced: %v\n", err)
-		} else {
-			r.Reduced = &reduced
-		}
-	}
+	r.Reduced = f.shorten(env, r.Result.Findings[0], opens, judge)
 	return r.Save(f.out)
+}
+
+// shorten reduces a finding; nil where that was not wanted or not possible.
+func (f *outputFlags) shorten(env *environment, found diff.Finding, opens []diff.Open, judge diff.Judge) *diff.Reduced {
+	if f.noReduce {
+		return nil
+	}
+	reduced, err := diff.Reduce(env.ctx, found.Sequence, found.Divergence, opens, judge, diff.DefaultBudget)
+	if err != nil {
+		fmt.Fprintf(env.stderr, "diffstore: the sequence could not be reduced: %v\n", err)
+		return nil
+	}
+	return &reduced
 }
 
 func writeReport(form, path string, done finished) error {
