@@ -135,21 +135,25 @@ func (c *comparer) step(sequence *op.Sequence, at int, l, r *op.Observation) (fi
 	if !sameKeys(l.Victims, r.Victims) {
 		return FieldVictims, ""
 	}
-	both := l.State.Sees & r.State.Sees
-	stored, zombies, slots := c.sameEntries(&l.State, &r.State, both)
+	left, right := &l.State, &r.State
+	if left.Sees&op.SeesPart != right.Sees&op.SeesPart {
+		left, right = part(&sequence.Ops[at], l), part(&sequence.Ops[at], r)
+	}
+	both := left.Sees & right.Sees
+	stored, zombies, slots := c.sameEntries(left, right, both)
 	switch {
 	case !stored:
 		return FieldStored, ""
 	case !zombies:
 		return FieldZombies, ""
-	case both&op.SeesRefs != 0 && !c.sameRefs(&l.State, &r.State):
+	case both&op.SeesRefs != 0 && !c.sameRefs(left, right):
 		return FieldRefs, ""
-	case both&op.SeesQueue != 0 && !sameKeys(l.State.Queue, r.State.Queue):
+	case both&op.SeesQueue != 0 && !sameKeys(left.Queue, right.Queue):
 		return FieldQueue, ""
 	}
 	// The sides hold the same keys, so what the invariants say of keys need be told
 	// of the left one only; of slots, of both where they have other ones.
-	if err := c.invariants(sequence, l, r, slots); err != nil {
+	if err := c.invariants(sequence, left, right, slots); err != nil {
 		return FieldInvariants, err.Error()
 	}
 	if c.HashBound > 0 {
@@ -163,24 +167,24 @@ func (c *comparer) step(sequence *op.Sequence, at int, l, r *op.Observation) (fi
 	switch {
 	case !slots:
 		return FieldSlots, ""
-	case !slices.Equal(l.State.Free, r.State.Free):
+	case !slices.Equal(left.Free, right.Free):
 		return FieldFree, ""
-	case l.State.Next != r.State.Next:
+	case left.Next != right.Next:
 		return FieldNext, ""
 	}
 	return "", ""
 }
 
 // invariants judges two states that hold the same keys.
-func (c *comparer) invariants(sequence *op.Sequence, l, r *op.Observation, sameSlots bool) error {
-	if err := model.Invariants(&l.State, c.capacity(sequence)); err != nil {
+func (c *comparer) invariants(sequence *op.Sequence, l, r *op.State, sameSlots bool) error {
+	if err := model.Invariants(l, c.capacity(sequence)); err != nil {
 		return err
 	}
-	sameSlots = sameSlots && l.State.Sees&op.SeesSlots != 0 && slices.Equal(l.State.Free, r.State.Free)
-	if sameSlots || r.State.Sees&op.SeesSlots == 0 {
+	sameSlots = sameSlots && l.Sees&op.SeesSlots != 0 && slices.Equal(l.Free, r.Free)
+	if sameSlots || r.Sees&op.SeesSlots == 0 {
 		return nil
 	}
-	return model.Invariants(&r.State, c.capacity(sequence))
+	return model.Invariants(r, c.capacity(sequence))
 }
 
 // overBound tells whether an op hashed keys it does not name more often than

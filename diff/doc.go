@@ -94,6 +94,12 @@ func RunModel(store *model.Store, sequence *op.Sequence, dst *op.Run) {
 		} else {
 			dst.Steps = append(dst.Steps, op.Observation{})
 		}
-		store.Step(&sequence.Ops[i], &dst.Steps[i])
+		o, seen := &sequence.Ops[i], &dst.Steps[i]
+		store.Do(o, seen)
+		if wholeAt(sequence, i) {
+			store.Observe(&seen.State)
+		} else {
+			store.Touched(o, seen.Victims, &seen.State)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package diff
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/diffstore/diffstore/gen"
@@ -122,12 +124,17 @@ func (e *evaluator) single(sequence op.Sequence) (found *Divergence, err error) 
 	return found, err
 }
 
-// reduceBatch is how many candidates are run in one request.
-const reduceBatch = 64
+// reduceBatch is how many candidates are run in one request at most, firstBatch
+// how many are in the first one of a pass.
+const (
+	reduceBatch = 64
+	firstBatch  = 6
+)
 
 // Reduce shortens a sequence that diverges. A candidate counts only when it
 // shows a divergence of the same fingerprint, so that a reduction never slips to
-// another bug. The result is verified in fresh subjects.
+// another bug. One exception makes a trace say more: see accepted. The result is
+// verified in fresh subjects.
 //
 // It is canonical: from the same sequence and subjects it comes out the same
 // whatever the machine, and mostly so from other sequences with the same bug.
@@ -139,20 +146,26 @@ func Reduce(ctx context.Context, sequence op.Sequence, found *Divergence, opens 
 		return out, err
 	}
 	defer func() { closeAll(e.subjects) }()
-	r := &reducer{ctx: ctx, evaluator: e, want: found.Fingerprint(), budget: budget, deadline: began.Add(budget.Time)}
+	r := &reducer{ctx: ctx, evaluator: e, want: accepted(found), budget: budget, deadline: began.Add(budget.Time), failed: map[string]bool{}}
 	// Twice: what shows once and not again must not be searched for.
 	for range 2 {
 		again, err := e.single(sequence)
 		if err != nil {
 			return out, err
 		}
-		if again == nil || again.Fingerprint() != r.want {
+		if again == nil || again.Fingerprint() != r.want[0] {
 			out.Flaky = true
 			return out, nil
 		}
 		out.Divergence = again
 	}
-	if out.Sequence, out.Divergence, err = r.search(cut(sequence, out.Divergence), out.Divergence); err != nil {
+	out.Sequence = cut(sequence, out.Divergence)
+	if sequence.Slots >= LargeStore {
+		if out.Sequence, out.Divergence, err = r.narrow(out.Sequence, out.Divergence); err != nil {
+			return out, err
+		}
+	}
+	if out.Sequence, out.Divergence, err = r.search(out.Sequence, out.Divergence); err != nil {
 		return out, err
 	}
 	out.Evaluations, out.Exhausted = e.count, r.exhausted()
@@ -160,7 +173,7 @@ func Reduce(ctx context.Context, sequence op.Sequence, found *Divergence, opens 
 	if err != nil {
 		return out, err
 	}
-	if d == nil || d.Fingerprint() != r.want {
+	if d == nil || d.Fingerprint() != r.want[0] {
 		return out, fmt.Errorf("the reduced sequence does not diverge in fresh processes")
 	}
 	d.Case = found.Case
@@ -177,22 +190,36 @@ func cut(s op.Sequence, d *Divergence) op.Sequence {
 type reducer struct {
 	ctx context.Context
 	*evaluator
-	want     string
+	// want holds the fingerprints that count, the last hit's first.
+	want     []string
 	budget   Budget
 	deadline time.Time
+	// failed are the candidates that did not count, as text: several ways of
+	// making a sequence simpler lead to the same one.
+	failed map[string]bool
 }
 
 func (r *reducer) exhausted() bool {
 	return r.count >= r.budget.Evaluations || time.Now().After(r.deadline) || r.ctx.Err() != nil
 }
 
+// same tells whether a candidate counts.
+func (r *reducer) same(d *Divergence) bool {
+	return d != nil && slices.Contains(r.want, d.Fingerprint())
+}
+
 // first gives the first candidate with the wanted fingerprint, or -1.
 func (r *reducer) first(candidates []op.Sequence) (hit int, found *Divergence, err error) {
-	for from := 0; from < len(candidates) && !r.exhausted(); from += reduceBatch {
-		batch := candidates[from:min(from+reduceBatch, len(candidates))]
+	count, tried := 0, 0
+	for from := 0; from < len(candidates) && !r.exhausted(); from += count {
+		// The first ones hit most, and long ones are large messages.
+		count = max(1, min(reduceBatch, firstBatch+tried, batchOps/max(1, len(candidates[from].Ops))))
+		tried += count
+		batch := candidates[from:min(from+count, len(candidates))]
 		hit = -1
 		err = r.evaluate(batch, func(i int, d *Divergence) bool {
-			if d == nil || d.Fingerprint() != r.want {
+			if !r.same(d) {
+				r.failed[candidateText(&batch[i])] = true
 				return true
 			}
 			hit, found = from+i, d
@@ -205,13 +232,24 @@ func (r *reducer) first(candidates []op.Sequence) (hit int, found *Divergence, e
 	return -1, nil, nil
 }
 
+// candidateText is equal for equal candidates.
+func candidateText(s *op.Sequence) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, s.Slots, s.ObjectBytes)
+	for i := range s.Ops {
+		b.WriteString(s.Ops[i].String())
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
 // search applies the passes until none of them finds anything simpler.
 func (r *reducer) search(s op.Sequence, d *Divergence) (op.Sequence, *Divergence, error) {
 	for improved := true; improved; {
 		improved = false
 		for _, pass := range gen.Passes {
 			for !r.exhausted() {
-				candidates := pass.Candidates(s)
+				candidates := slices.DeleteFunc(pass.Candidates(s), func(c op.Sequence) bool { return r.failed[candidateText(&c)] })
 				hit, found, err := r.first(candidates)
 				if err != nil {
 					return s, d, err
@@ -220,6 +258,7 @@ func (r *reducer) search(s op.Sequence, d *Divergence) (op.Sequence, *Divergence
 					break
 				}
 				s, d, improved = cut(candidates[hit], found), found, true
+				r.want = accepted(d)
 			}
 		}
 	}

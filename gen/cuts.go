@@ -27,6 +27,34 @@ func cutRuns(s op.Sequence) []op.Sequence {
 	return out
 }
 
+// emptyRuns makes gets of nothing of runs of ops, as cutRuns leaves them out: where
+// the number of calls matters, what they do does not.
+func emptyRuns(s op.Sequence) []op.Sequence {
+	var out []op.Sequence
+	for size := (len(s.Ops) + 1) / 2; size > 0; size /= 2 {
+		for to := len(s.Ops); to > 0; to -= size {
+			empty := s
+			empty.Ops = slices.Clone(s.Ops)
+			for i := max(0, to-size); i < to; i++ {
+				empty.Ops[i] = op.Op{Kind: op.Get}
+			}
+			out = append(out, empty)
+		}
+	}
+	return out
+}
+
+// dropWithSlot leaves out a key, or one element, and a slot with it: a store that
+// has to be full shrinks only so.
+func dropWithSlot(s op.Sequence) []op.Sequence {
+	if s.Slots < 2 {
+		return nil
+	}
+	smaller := s
+	smaller.Slots--
+	return slices.Concat(dropKeys(smaller), eachCut(smaller), unifyKeys(smaller))
+}
+
 // mapKeys rewrites every key; drop takes the element away.
 func mapKeys(s op.Sequence, change func(key string) (to string, drop bool)) op.Sequence {
 	out := s
@@ -45,6 +73,11 @@ func mapKeys(s op.Sequence, change func(key string) (to string, drop bool)) op.S
 		out.Ops = append(out.Ops, o)
 	}
 	return out
+}
+
+// Without leaves keys out of every list of every op.
+func Without(s op.Sequence, gone func(key string) bool) op.Sequence {
+	return mapKeys(s, func(key string) (string, bool) { return key, gone(key) })
 }
 
 func mapList(keys []string, change func(string) (string, bool)) []string {

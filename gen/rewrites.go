@@ -2,6 +2,7 @@ package gen
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/diffstore/diffstore/op"
 )
@@ -64,11 +65,8 @@ func moveElements(s op.Sequence) []op.Sequence {
 // is Simpler, so that one bug does not end as several traces.
 func moveOne(s op.Sequence) []op.Sequence {
 	var out []op.Sequence
-	if len(s.Ops) > maxPairs {
-		return nil
-	}
 	eachList(s, func(at, list, n int) {
-		if s.Ops[at].Kind != op.Put {
+		if s.Ops[at].Kind != op.Put || len(out) > maxExhaustive {
 			return
 		}
 		for i := range n {
@@ -105,7 +103,7 @@ func renameOne(s op.Sequence) []op.Sequence {
 				renamed := cutList(s, at, list, n, n) // a copy of the list
 				o := &renamed.Ops[at]
 				if list == 0 {
-					o.Objects[i].Key = key
+					rename(&o.Objects[i], key)
 				} else {
 					(*keyLists(o)[list-1])[i] = key
 				}
@@ -113,6 +111,71 @@ func renameOne(s op.Sequence) []op.Sequence {
 			}
 		}
 	})
+	return out
+}
+
+// reorderLists exchanges two elements of a list and names keys by first use again.
+func reorderLists(s op.Sequence) []op.Sequence {
+	var out []op.Sequence
+	eachList(s, func(at, list, n int) {
+		for i := range min(n, maxElements) {
+			for j := range i {
+				one := cutList(s, at, list, n, n) // a copy of the list
+				if o := &one.Ops[at]; list == 0 {
+					o.Objects[i], o.Objects[j] = o.Objects[j], o.Objects[i]
+				} else {
+					keys := *keyLists(o)[list-1]
+					keys[i], keys[j] = keys[j], keys[i]
+				}
+				out = append(out, renameKeys(one)[:1]...)
+			}
+		}
+	})
+	return out
+}
+
+// sortLists puts the elements of one list, or of all, in the order in which keys
+// come up, where that is as good as any other.
+func sortLists(s op.Sequence) []op.Sequence {
+	var out []op.Sequence
+	all := s.Clone()
+	eachList(s, func(at, list, n int) {
+		if n < 2 {
+			return
+		}
+		one := cutList(s, at, list, n, n) // a copy of the list
+		for _, o := range []*op.Op{&one.Ops[at], &all.Ops[at]} {
+			if list == 0 {
+				slices.SortStableFunc(o.Objects, func(x, y op.Object) int { return strings.Compare(x.Key, y.Key) })
+			} else {
+				slices.Sort(*keyLists(o)[list-1])
+			}
+		}
+		out = append(out, one)
+	})
+	return append(out, all)
+}
+
+// moveOps moves an op that says something to before the ops that say nothing and
+// stand ahead of it, or to the front.
+func moveOps(s op.Sequence) []op.Sequence {
+	var out []op.Sequence
+	for i := range s.Ops {
+		if elementsOf(&s.Ops[i]) == 0 {
+			continue
+		}
+		place := i
+		for place > 0 && elementsOf(&s.Ops[place-1]) == 0 {
+			place--
+		}
+		for _, to := range [...]int{0, place} {
+			if to < i {
+				moved := s
+				moved.Ops = slices.Concat(s.Ops[:to], s.Ops[i:i+1], s.Ops[to:i], s.Ops[i+1:])
+				out = append(out, moved)
+			}
+		}
+	}
 	return out
 }
 
@@ -159,75 +222,28 @@ func fewerSlots(s op.Sequence) []op.Sequence {
 	return out
 }
 
-// plainPayload is the payload that reads best: the key's first letter over the
-// whole room.
-func plainPayload(key string, objectBytes int) []byte {
-	letter := byte('x')
-	if key != "" {
-		letter = key[0]
+// keyNamed is the name of the n-th key in a reduced sequence.
+func keyNamed(n int) string { return string(rune('a' + n)) }
+
+// rename gives an object another key, and if its payload was the key's letter over
+// and over the same of the new one.
+func rename(object *op.Object, key string) {
+	was := plainPayload(object.Key, len(object.Payload))
+	if slices.Equal(object.Payload, was) {
+		object.Payload = plainPayload(key, len(was))
 	}
-	payload := make([]byte, max(objectBytes, 0))
-	for i := range payload {
-		payload[i] = letter
-	}
-	return payload
+	object.Key = key
 }
 
-// eachPayload proposes, for all payloads at once and then for each, the one that
-// change gives; nil means none.
-func eachPayload(s op.Sequence, change func(object op.Object) []byte) []op.Sequence {
-	var out []op.Sequence
-	all := s.Clone()
-	changed := 0
-	for i := range s.Ops {
-		for j, object := range s.Ops[i].Objects {
-			payload := change(object)
-			if payload == nil || slices.Equal(payload, object.Payload) {
-				continue
-			}
-			changed++
-			all.Ops[i].Objects[j].Payload = payload
-			one := s
-			one.Ops = slices.Clone(s.Ops)
-			one.Ops[i].Objects = slices.Clone(s.Ops[i].Objects)
-			one.Ops[i].Objects[j].Payload = payload
-			out = append(out, one)
+// renamed gives every key the name that it is called by, payloads with it.
+func renamed(s op.Sequence, called func(key string) string) op.Sequence {
+	out := mapKeys(s, func(key string) (string, bool) { return called(key), false })
+	for i := range out.Ops {
+		for j := range out.Ops[i].Objects {
+			object := s.Ops[i].Objects[j]
+			rename(&object, out.Ops[i].Objects[j].Key)
+			out.Ops[i].Objects[j] = object
 		}
-	}
-	if changed > 1 {
-		out = append([]op.Sequence{all}, out...)
-	}
-	return out
-}
-
-func plainPayloads(s op.Sequence) []op.Sequence {
-	plain := eachPayload(s, func(o op.Object) []byte { return plainPayload(o.Key, s.ObjectBytes) })
-	return append(plain, eachPayload(s, func(o op.Object) []byte {
-		if len(o.Payload) == s.ObjectBytes {
-			return nil
-		}
-		return []byte{} // a wrong size that stays wrong
-	})...)
-}
-
-// smallerObjects shrinks the room of a slot, and right-sized payloads with it.
-func smallerObjects(s op.Sequence) []op.Sequence {
-	var out []op.Sequence
-	for _, size := range [...]int{1, 2, 4} {
-		if size >= s.ObjectBytes {
-			continue
-		}
-		smaller := s.Clone()
-		smaller.ObjectBytes = size
-		for i := range smaller.Ops {
-			for j := range smaller.Ops[i].Objects {
-				payload := &smaller.Ops[i].Objects[j].Payload
-				if len(*payload) == s.ObjectBytes {
-					*payload = (*payload)[:size]
-				}
-			}
-		}
-		out = append(out, smaller)
 	}
 	return out
 }
@@ -241,29 +257,20 @@ func renameKeys(s op.Sequence) []op.Sequence {
 	}
 	names := map[string]string{}
 	for i, key := range keys {
-		names[key] = string(rune('a' + i))
+		names[key] = keyNamed(i)
 	}
-	rename := func(only string) op.Sequence {
-		renamed := mapKeys(s, func(key string) (string, bool) {
+	called := func(only string) op.Sequence {
+		return renamed(s, func(key string) string {
 			if only != "" && key != only {
-				return key, false
+				return key
 			}
-			return names[key], false
+			return names[key]
 		})
-		for i := range renamed.Ops {
-			for j := range renamed.Ops[i].Objects {
-				was, now := s.Ops[i].Objects[j], &renamed.Ops[i].Objects[j]
-				if slices.Equal(was.Payload, plainPayload(was.Key, s.ObjectBytes)) {
-					now.Payload = plainPayload(now.Key, s.ObjectBytes)
-				}
-			}
-		}
-		return renamed
 	}
-	out := []op.Sequence{rename("")}
+	out := []op.Sequence{called("")}
 	for _, key := range keys {
 		if names[key] != key && !slices.Contains(keys, names[key]) {
-			out = append(out, rename(key))
+			out = append(out, called(key))
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/leanovate/gopter"
@@ -23,6 +24,7 @@ type Pass struct {
 // pay: large cuts first, cosmetics last.
 var Passes = []Pass{
 	{"cut runs of ops", cutRuns},
+	{"empty runs of ops", emptyRuns},
 	{"drop a key everywhere", dropKeys},
 	{"drop two ops", dropPairs},
 	{"drop list elements", dropElements},
@@ -30,6 +32,7 @@ var Passes = []Pass{
 	{"merge neighbouring calls", mergeNeighbours},
 	{"make two keys one", unifyKeys},
 	{"fewer slots", fewerSlots},
+	{"drop a key or an element with a slot", dropWithSlot},
 	{"move an element to a later put", moveElements},
 	{"plain payloads", plainPayloads},
 	{"smaller objects", smallerObjects},
@@ -37,15 +40,27 @@ var Passes = []Pass{
 	{"move an element to an earlier put alone", moveOne},
 	{"name another key in one place", renameOne},
 	{"rename keys by first use", renameKeys},
+	{"sort a list", sortLists},
+	{"reorder a list", reorderLists},
+	{"move an op to the front", moveOps},
+	{"try all keys", tryAllKeys},
+	{"move an element and try all keys", moveAndTryAllKeys},
+	{"say it in one call less", oneCallLess},
 }
 
 // Candidates gives the proposals that are Simpler than the sequence, so that a
-// search which follows them ends.
+// search which follows them ends, and each once.
 func (p Pass) Candidates(s op.Sequence) []op.Sequence {
 	proposed := p.Propose(s)
 	kept := proposed[:0]
+	own, seen := Weight(s), map[string]bool{}
 	for _, candidate := range proposed {
-		if Simpler(candidate, s) {
+		order := slices.Compare(Weight(candidate), own)
+		if order > 0 || order == 0 && !saysLess(candidate, s) {
+			continue
+		}
+		if text := text(candidate); !seen[text] {
+			seen[text] = true
 			kept = append(kept, candidate)
 		}
 	}
@@ -73,9 +88,10 @@ func Shrinker(value interface{}) gopter.Shrink {
 }
 
 // Weight orders sequences by how much a reader has to take in: ops, then list
-// elements, then slots, bytes of an object, keys, and the length of the text.
+// elements, then slots, keys, bytes of an object, how odd the payloads are, and
+// the length of the text.
 func Weight(s op.Sequence) []int {
-	elements, text, plain := 0, 0, 0
+	elements, text, odd := 0, 0, 0
 	keys := map[string]bool{}
 	for i := range s.Ops {
 		o := &s.Ops[i]
@@ -86,25 +102,46 @@ func Weight(s op.Sequence) []int {
 		})
 		for j := range o.Objects {
 			text += len(o.Objects[j].Payload)
-			if !slices.Equal(o.Objects[j].Payload, plainPayload(o.Objects[j].Key, s.ObjectBytes)) {
-				plain++
-			}
+			odd += oddity(&o.Objects[j], s.ObjectBytes)
 		}
 	}
-	return []int{len(s.Ops), elements, s.Slots, len(keys), max(s.ObjectBytes, -s.ObjectBytes), plain, text}
+	return []int{len(s.Ops), elements, s.Slots, len(keys), max(s.ObjectBytes, -s.ObjectBytes), odd, text}
 }
 
-// Simpler tells whether a is simpler than b: less weight, or as much weight and,
-// from the last op to the first, the text that sorts earlier.
+// Simpler tells whether a is simpler than b: less weight; or as much weight and,
+// from the last op to the first, fewer elements, or with keys numbered by first
+// use the text that sorts earlier; or all that alike and earlier names.
 func Simpler(a, b op.Sequence) bool {
 	if order := slices.Compare(Weight(a), Weight(b)); order != 0 {
 		return order < 0
 	}
+	return saysLess(a, b)
+}
+
+// saysLess compares sequences of one weight.
+func saysLess(a, b op.Sequence) bool {
+	numberedA, numberedB := numbered(a), numbered(b)
 	// The last op is the one that shows a divergence: it shall say least.
 	for i := len(a.Ops) - 1; i >= 0; i-- {
-		if order := cmp.Compare(a.Ops[i].String(), b.Ops[i].String()); order != 0 {
+		x, y := &numberedA.Ops[i], &numberedB.Ops[i]
+		if order := cmp.Or(cmp.Compare(elementsOf(x), elementsOf(y)), cmp.Compare(x.String(), y.String())); order != 0 {
 			return order < 0
 		}
 	}
-	return false
+	return slices.CompareFunc(a.Ops, b.Ops, func(x, y op.Op) int { return cmp.Compare(x.String(), y.String()) }) < 0
+}
+
+// elementsOf counts the entries of an op's lists.
+func elementsOf(o *op.Op) int {
+	return len(o.Objects) + len(o.Retain) + len(o.Release) + len(o.Keys)
+}
+
+// numbered gives every key a name by first use, so that sequences which differ in
+// names alone become one.
+func numbered(s op.Sequence) op.Sequence {
+	names := map[string]string{}
+	for i, key := range keysOf(s) {
+		names[key] = fmt.Sprintf("%03d", i)
+	}
+	return renamed(s, func(key string) string { return names[key] })
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"github.com/diffstore/diffstore/op"
 )
 
 // Canonical appends to dst an encoding of everything that decides what the store
@@ -105,6 +107,25 @@ func (s *Store) Peek(key string) []byte {
 		return nil
 	}
 	return s.bytesOf(&s.entries[index])
+}
+
+// SlotOf gives the slot of a key as an op.Entry states it, hidden ones of a
+// variant that does not show its slots included; Allocated is never given, and a
+// key that is not stored has no slot.
+func (s *Store) SlotOf(key string) int {
+	index := s.find(key, s.tagOf(key))
+	if index == root || !s.entries[index].stored() {
+		return op.Unallocated
+	}
+	return int(s.entries[index].slot)
+}
+
+// FreeSlots appends the stack of free slots to dst, top last.
+func (s *Store) FreeSlots(dst []int) []int {
+	for _, slot := range s.free {
+		dst = append(dst, int(slot))
+	}
+	return dst
 }
 
 // Closed tells whether the store was closed.

@@ -32,11 +32,11 @@ func (s *Store) Observe(dst *op.State) {
 }
 
 // Touched describes in dst only the keys that the op names and those of extra,
-// each once: whether they are stored, whether as zombies, and their references.
-// Slots, free stack and queue are not observed; Total and TotalRefs count the
-// whole store. It costs in proportion to those keys and makes no strings.
+// each once: whether they are stored, in which slot, and their references. Free
+// stack and queue are not observed; Next, Total and TotalRefs are of the whole
+// store. It costs in proportion to those keys and makes no strings.
 func (s *Store) Touched(o *op.Op, extra []string, dst *op.State) {
-	s.blank(dst, op.SeesRefs|op.SeesZombies|op.SeesPart)
+	s.blank(dst, op.SeesRefs|op.SeesZombies|op.SeesSlots|op.SeesPart)
 	seen := s.found[:0]
 	visit := func(key string) {
 		index := s.find(key, s.tagOf(key))
@@ -56,10 +56,10 @@ func (s *Store) Touched(o *op.Op, extra []string, dst *op.State) {
 		s.entries[index].batch = 0
 	}
 	s.found = seen
-	for i := range dst.Entries {
-		if dst.Entries[i].Slot >= 0 {
-			dst.Entries[i].Slot = op.Allocated
-		}
+	if s.variant.hidesSlots {
+		dst.Sees &^= op.SeesSlots
+	} else {
+		dst.Next = s.next
 	}
 }
 

@@ -169,14 +169,12 @@ func TestTouched(t *testing.T) {
 			s.Step(o, &seen)
 			extra := []string{"k0", "k0", "never put"}
 			s.Touched(o, extra, &part)
-			want := op.State{Sees: op.SeesRefs | op.SeesZombies | op.SeesPart, Total: seen.State.Total, TotalRefs: seen.State.TotalRefs}
+			want := op.State{Sees: op.SeesRefs | op.SeesZombies | op.SeesSlots | op.SeesPart,
+				Total: seen.State.Total, TotalRefs: seen.State.TotalRefs, Next: seen.State.Next}
 			named := extra
 			o.EachKey(func(key string) { named = append(named, key) })
 			for _, e := range seen.State.Entries {
 				if slices.Contains(named, e.Key) {
-					if e.Slot != op.Unallocated {
-						e.Slot = op.Allocated
-					}
 					want.Entries = append(want.Entries, e)
 				}
 			}

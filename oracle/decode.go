@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -12,6 +13,8 @@ import (
 const (
 	maxDepth = 16
 	maxNodes = 4 << 20
+	// bytesAValue is about how many bytes of a message one value takes.
+	bytesAValue = 4
 	// maxInterned is the length in bytes up to which equal texts are kept as one.
 	maxInterned = 512
 )
@@ -102,7 +105,7 @@ func (t *tree) resolve(i int32) *node { return &t.nodes[i] }
 // integers that fit 64 bits, bytes, text, lists, tuples, dicts and references.
 // The tree's bytes are views of data, its texts are not.
 func (t *tree) decodeMarshal(data []byte) error {
-	t.nodes, t.refs = t.nodes[:0], t.refs[:0]
+	t.nodes, t.refs = slices.Grow(t.nodes[:0], len(data)/bytesAValue), t.refs[:0]
 	d := marshalDecoder{tree: t, data: data}
 	if err := d.value(0); err != nil {
 		return fmt.Errorf("at byte %d: %w", d.pos, err)

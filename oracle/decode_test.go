@@ -249,14 +249,14 @@ func oddBatch() []op.Sequence {
 func requestBody(t testing.TB, wire string, batch []op.Sequence, ask Ask) []byte {
 	t.Helper()
 	if wire == WireJSON {
-		line, err := jsonRequest(batch, ask)
+		line, err := jsonRequest(unplanned(batch), ask)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return line
 	}
 	var e marshalEncoder
-	frame := e.request(batch, ask)
+	frame := e.request(unplanned(batch), ask)
 	if size := binary.LittleEndian.Uint32(frame); int(size) != len(frame)-4 {
 		t.Fatalf("the frame says %d bytes and has %d", size, len(frame)-4)
 	}

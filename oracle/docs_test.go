@@ -61,7 +61,7 @@ func TestTheExampleOfTheProtocolPage(t *testing.T) {
 	}
 	defer watched.Close()
 	var run op.Run
-	at, _, err := watched.watch(batch[50:51], &run)
+	at, _, err := watched.watch(unplanned(batch[50:51]), &run)
 	if err != nil || at != -1 || len(run.Steps) != len(batch[50].Ops) {
 		t.Errorf("watched: %d steps for %d ops, stopped at %d, error %v", len(run.Steps), len(batch[50].Ops), at, err)
 	}

@@ -147,21 +147,28 @@ type marshalEncoder struct {
 }
 
 // request encodes a batch into a frame that is valid until the next call.
-func (e *marshalEncoder) request(batch []op.Sequence, ask Ask) []byte {
+func (e *marshalEncoder) request(f flight, ask Ask) []byte {
 	e.begin()
 	// The sequences come first in the message, so that the table of objects is
 	// known when it is written behind them.
 	e.word("sequences")
-	e.list(len(batch))
-	for i := range batch {
-		sequence := &batch[i]
-		e.tuple(3)
+	e.list(len(f.batch))
+	for i := range f.batch {
+		sequence, plan := &f.batch[i], f.plans[i]
+		parts := 3
+		if plan != nil {
+			parts++
+		}
+		e.tuple(parts)
 		e.integer(sequence.Slots)
 		e.integer(sequence.ObjectBytes)
 		e.list(len(sequence.Ops))
 		for j := range sequence.Ops {
 			o := &sequence.Ops[j]
 			share[o.Kind].marshal(e, o)
+		}
+		if plan != nil {
+			e.planned(plan)
 		}
 	}
 	e.writeObjects()
@@ -234,6 +241,14 @@ func (e *marshalEncoder) integer(n int) {
 	}
 }
 
+func (e *marshalEncoder) truth(is bool) {
+	if is {
+		e.buf = append(e.buf, codeTrue)
+	} else {
+		e.buf = append(e.buf, codeFalse)
+	}
+}
+
 func (e *marshalEncoder) tuple(n int) {
 	if n < 256 {
 		e.buf = append(e.buf, codeSmallTuple, byte(n))
@@ -280,17 +295,21 @@ func (e *marshalEncoder) writeKey(key *knownKey) {
 }
 
 // jsonRequest is the same request for the wire that people read.
-func jsonRequest(batch []op.Sequence, ask Ask) ([]byte, error) {
+func jsonRequest(f flight, ask Ask) ([]byte, error) {
 	var table objectTable
 	table.reset()
-	sequences := make([]any, len(batch))
-	for i := range batch {
-		ops := make([]any, len(batch[i].Ops))
-		for j := range batch[i].Ops {
-			o := &batch[i].Ops[j]
+	sequences := make([][]any, len(f.batch))
+	for i := range f.batch {
+		sequence := &f.batch[i]
+		ops := make([]any, len(sequence.Ops))
+		for j := range sequence.Ops {
+			o := &sequence.Ops[j]
 			ops[j] = share[o.Kind].json(&table, o)
 		}
-		sequences[i] = []any{batch[i].Slots, batch[i].ObjectBytes, ops}
+		sequences[i] = []any{sequence.Slots, sequence.ObjectBytes, ops}
+		if plan := f.plans[i]; plan != nil {
+			sequences[i] = append(sequences[i], plan.json())
+		}
 	}
 	request := map[string]any{"objects": table.json(), "sequences": sequences}
 	if ask.stepwise {

@@ -78,7 +78,7 @@ func readAnything(t *testing.T, wire string, data []byte) {
 	}
 	run := op.Run{}
 	if step, ok := r.field(0, "step"); ok {
-		_ = r.step(step, &fuzzBatch[0], false, &run)
+		_ = r.step(step, &fuzzBatch[0], nil, false, &run)
 	}
 	_ = r.last(&fuzzBatch[1], &run)
 	shown := make([]Shown, len(fuzzTree.Branches))

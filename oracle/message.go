@@ -19,6 +19,10 @@ type Ask struct {
 	// without steps: a store that hangs in every sequence would cost two op
 	// time-outs for each. It is for callers who want the first alone.
 	FirstDeath bool
+	// Foresee, where given, makes a function that an oracle asks for a plan of each
+	// sequence; nil means that every state is wanted whole. An oracle calls it from
+	// one goroutine.
+	Foresee func() func(*op.Sequence) *Plan
 	// stepwise asks for one message a step, so that the last op before a death
 	// is known.
 	stepwise bool
@@ -34,6 +38,11 @@ type reader struct {
 	// set holds the referenced keys of the state being read, when they are too
 	// many to look through.
 	set map[string]struct{}
+	// plans are those of the batch whose reply is read, one a sequence, or none.
+	plans []*Plan
+	// seen says in which look a key was met last; looks counts them.
+	seen  map[string]int
+	looks int
 }
 
 // manyKeys is the number of keys from which a set beats looking through a list.
@@ -104,7 +113,7 @@ func (r *reader) runs(batch []op.Sequence, hashes bool, dst []op.Run) error {
 		return err
 	}
 	for i := range batch {
-		if err := r.run(at, &batch[i], hashes, &dst[i]); err != nil {
+		if err := r.run(at, &batch[i], r.planOf(i), hashes, &dst[i]); err != nil {
 			return fmt.Errorf("run %d: %w", i, err)
 		}
 		at = r.nodes[at].end
@@ -112,7 +121,14 @@ func (r *reader) runs(batch []op.Sequence, hashes bool, dst []op.Run) error {
 	return nil
 }
 
-func (r *reader) run(i int32, sequence *op.Sequence, hashes bool, dst *op.Run) error {
+func (r *reader) planOf(i int) *Plan {
+	if i < len(r.plans) {
+		return r.plans[i]
+	}
+	return nil
+}
+
+func (r *reader) run(i int32, sequence *op.Sequence, plan *Plan, hashes bool, dst *op.Run) error {
 	refused, _, err := r.list(i, "a run", 2)
 	if err != nil {
 		return err
@@ -130,7 +146,7 @@ func (r *reader) run(i int32, sequence *op.Sequence, hashes bool, dst *op.Run) e
 		return err
 	}
 	for len(dst.Steps) < want {
-		if err := r.step(at, sequence, hashes, dst); err != nil {
+		if err := r.step(at, sequence, plan, hashes, dst); err != nil {
 			return fmt.Errorf("step %d: %w", len(dst.Steps), err)
 		}
 		at = r.nodes[at].end
@@ -185,7 +201,7 @@ func extend(run *op.Run) (before *op.State, now *op.Observation) {
 }
 
 // step reads one (outcome, state) or (outcome, state, hashes).
-func (r *reader) step(i int32, sequence *op.Sequence, hashes bool, run *op.Run) error {
+func (r *reader) step(i int32, sequence *op.Sequence, plan *Plan, hashes bool, run *op.Run) error {
 	parts := 2
 	if hashes {
 		parts = 3
@@ -200,7 +216,12 @@ func (r *reader) step(i int32, sequence *op.Sequence, hashes bool, run *op.Run) 
 		return err
 	}
 	state := r.nodes[outcome].end
-	if err := r.state(state, &dst.State); err != nil {
+	if plan != nil {
+		err = r.planState(state, o, plan, len(run.Steps)-1, dst)
+	} else if err = r.state(state, &dst.State); err == nil {
+		dst.Victims = op.Victims(o, &dst.Outcome, before, &dst.State, dst.Victims[:0])
+	}
+	if err != nil {
 		return err
 	}
 	dst.Hashes, dst.Watched = 0, 0
@@ -217,7 +238,6 @@ func (r *reader) step(i int32, sequence *op.Sequence, hashes bool, run *op.Run) 
 			return err
 		}
 	}
-	dst.Victims = op.Victims(o, &dst.Outcome, before, &dst.State, dst.Victims[:0])
 	return nil
 }
 

@@ -30,7 +30,8 @@ type Oracle struct {
 	hello     hello
 	sees      op.Sees
 	readers   [2]reader
-	pending   [][]op.Sequence
+	foresee   func(*op.Sequence) *Plan
+	pending   []flight
 	trees     []*Tree
 	incidents []string
 	stderr    string
@@ -47,7 +48,11 @@ func Open(launch Launch, ask Ask) (*Oracle, error) {
 		p.end()
 		return nil, &Fault{Kind: "config", Spec: launch.Spec, What: "it cannot count hashes"}
 	}
-	return &Oracle{launch: launch, ask: ask, process: p, hello: p.hello, sees: p.sees}, nil
+	o := &Oracle{launch: launch, ask: ask, process: p, hello: p.hello, sees: p.sees}
+	if ask.Foresee != nil {
+		o.foresee = ask.Foresee()
+	}
+	return o, nil
 }
 
 // Identity says which store runs, in which interpreter.
@@ -91,26 +96,28 @@ func (o *Oracle) Stderr() string {
 
 // Submit hands over a batch. The batch must stay as it is until it is collected.
 func (o *Oracle) Submit(batch []op.Sequence) error {
+	f := o.plan(batch)
 	if o.process != nil {
-		if err := o.process.send(batch, o.ask); err != nil {
+		if err := o.process.send(f, o.ask); err != nil {
 			return err
 		}
 	}
-	o.pending = append(o.pending, batch)
+	o.pending = append(o.pending, f)
 	return nil
 }
 
 // Collect waits for the oldest batch under way and fills dst, one run a
 // sequence. What dst holds is valid until the next but one Collect.
 func (o *Oracle) Collect(dst []op.Run) error {
-	batch := o.pending[0]
-	o.pending = o.pending[1:]
+	f := o.pending[0]
+	o.pending = append(o.pending[:0], o.pending[1:]...)
 	if o.process != nil {
 		r := &o.readers[o.collected%2]
 		o.collected++
-		err := o.process.receive(r, o.batchLimit(batch))
+		r.plans = f.plans
+		err := o.process.receive(r, o.batchLimit(f.batch))
 		if err == nil {
-			err = r.runs(batch, o.ask.Hashes, dst)
+			err = r.runs(f.batch, o.ask.Hashes, dst)
 		}
 		if err == nil {
 			return nil
@@ -119,7 +126,7 @@ func (o *Oracle) Collect(dst []op.Run) error {
 			return o.broken(err)
 		}
 	}
-	if err := o.again(batch, dst, o.drop()); err != nil {
+	if err := o.again(f, dst, o.drop()); err != nil {
 		return err
 	}
 	// What was under way behind the batch went with the process.
@@ -178,8 +185,8 @@ func (o *Oracle) restart() error {
 	if err := o.ready(); err != nil {
 		return err
 	}
-	for _, batch := range o.pending {
-		if err := o.process.send(batch, o.ask); err != nil {
+	for _, f := range o.pending {
+		if err := o.process.send(f, o.ask); err != nil {
 			return err
 		}
 	}
@@ -187,15 +194,15 @@ func (o *Oracle) restart() error {
 }
 
 // again runs a batch whose process died or hung, one op a message.
-func (o *Oracle) again(batch []op.Sequence, dst []op.Run, first op.ErrorKind) error {
+func (o *Oracle) again(f flight, dst []op.Run, first op.ErrorKind) error {
 	why := lastLine(o.stderr)
 	died, known := false, len(o.incidents)
-	for i := range batch {
+	for i := range f.batch {
 		dst[i].Refused, dst[i].Steps = nil, dst[i].Steps[:0]
 		if died && o.ask.FirstDeath {
 			continue
 		}
-		diedHere, err := o.confirm(batch[i:i+1], &dst[i])
+		diedHere, err := o.confirm(flight{f.batch[i : i+1], f.plans[i : i+1]}, &dst[i])
 		if err != nil {
 			return err
 		}
@@ -212,7 +219,7 @@ const tries = 3
 
 // confirm runs one sequence until it is done or its process died at the same op
 // twice, which is what the store does.
-func (o *Oracle) confirm(one []op.Sequence, dst *op.Run) (died bool, err error) {
+func (o *Oracle) confirm(one flight, dst *op.Run) (died bool, err error) {
 	var places []int
 	var last op.ErrorKind
 	for range tries {
@@ -243,7 +250,7 @@ func deathWord(how op.ErrorKind) string {
 
 // watch runs one sequence one op a message, in a fresh process if need be. It
 // gives the op at which the process died or hung, counted from 0, or -1.
-func (o *Oracle) watch(one []op.Sequence, dst *op.Run) (at int, how op.ErrorKind, err error) {
+func (o *Oracle) watch(one flight, dst *op.Run) (at int, how op.ErrorKind, err error) {
 	if err := o.ready(); err != nil {
 		return -1, 0, err
 	}
@@ -253,7 +260,7 @@ func (o *Oracle) watch(one []op.Sequence, dst *op.Run) (at int, how op.ErrorKind
 		return -1, 0, err
 	}
 	dst.Refused, dst.Steps = nil, dst.Steps[:0]
-	sequence := &one[0]
+	sequence := &one.batch[0]
 	for {
 		// The runs of a batch outlive the next message, so each gets its own memory.
 		r := &reader{}
@@ -269,7 +276,7 @@ func (o *Oracle) watch(one []op.Sequence, dst *op.Run) (at int, how op.ErrorKind
 		case len(dst.Steps) == len(sequence.Ops):
 			err = errors.New("it sent more steps than the sequence has ops")
 		default:
-			err = r.step(step, sequence, ask.Hashes, dst)
+			err = r.step(step, sequence, one.plans[0], ask.Hashes, dst)
 		}
 		if err != nil {
 			return -1, 0, o.broken(err)

@@ -45,6 +45,7 @@ type hello struct {
 	Hashes   bool     `json:"hashes"`
 	Trees    bool     `json:"trees"`
 	Copies   bool     `json:"copies"`
+	Looks    bool     `json:"looks"`
 	Wire     string   `json:"wire"`
 	Refused  *refusal `json:"error"`
 }
@@ -218,11 +219,11 @@ func (p *process) arm(limit time.Duration) (disarm func()) {
 }
 
 // send queues a request; it does not wait for the reply.
-func (p *process) send(batch []op.Sequence, ask Ask) error {
+func (p *process) send(f flight, ask Ask) error {
 	if p.hello.Wire != WireJSON {
-		return p.post(p.encoder.request(batch, ask))
+		return p.post(p.encoder.request(f, ask))
 	}
-	line, err := jsonRequest(batch, ask)
+	line, err := jsonRequest(f, ask)
 	if err != nil {
 		return err
 	}

@@ -8,21 +8,23 @@ import (
 // Bounds say which states and which ops a search covers.
 type Bounds struct {
 	// Slots is how many objects fit in a store, Keys how many keys there are.
-	Slots, Keys int
+	Slots int `json:"slots"`
+	Keys  int `json:"keys"`
 	// Counts is the largest reference count. An op that leads beyond it is
 	// compared, and what comes behind it is not searched.
-	Counts int
+	Counts int `json:"counts"`
 	// Batch is how many objects a put brings at most; Lists how many keys it
 	// retains at most, how many it releases, and how many a get names.
-	Batch, Lists int
+	Batch int `json:"batch"`
+	Lists int `json:"lists"`
 	// ObjectBytes is the room of one slot in bytes.
-	ObjectBytes int
+	ObjectBytes int `json:"object_nbytes"`
 	// Misuse adds releases of keys without references, payloads of a wrong size,
 	// and ops on a closed store.
-	Misuse bool
+	Misuse bool `json:"misuse"`
 	// Lost is how far the next unused slot may pass the last one, as it does when
 	// payloads do not fit: each time without end, so this is bounded like Counts.
-	Lost int
+	Lost int `json:"lost"`
 }
 
 // DefaultBounds are small enough to be searched in a minute or two, and large
@@ -32,7 +34,7 @@ var DefaultBounds = Bounds{Slots: 2, Keys: 3, Counts: 2, Batch: 2, Lists: 2, Obj
 // The largest bounds that a search takes.
 const (
 	maxKeys  = 8
-	maxOps   = 1 << 21
+	maxOps   = 600_000
 	maxBound = 100
 )
 

@@ -11,7 +11,9 @@
 //
 // The pieces: bounds.go says what is tried, alphabet.go lists it, states.go keeps
 // the states, flight.go brings them to the stores, judge.go compares and finds
-// new states, search.go runs it all, save.go keeps a search over an interruption.
+// new states, search.go runs it all, save.go keeps a search over an interruption,
+// verdict.go says what it comes to, and shortest.go is for callers who want the
+// counterexample alone.
 //
 // How a store is run is package oracle's, what a difference is package diff's;
 // nothing here prints.

@@ -25,6 +25,7 @@ type judge struct {
 	names    []string
 	token    []byte
 	contents []byte
+	free     []int
 	key      []byte
 }
 
@@ -107,8 +108,8 @@ func (j *judge) encode() []byte {
 }
 
 // departure appends what a store has that no store has which is just like the
-// model: other bytes, another order of its keys, anything kept beside. States
-// that differ in it are searched apart, for it may show later.
+// model: other bytes or slots, another order of its keys, anything kept beside.
+// States that differ in it are searched apart, for it may show later.
 func (j *judge) departure(dst []byte, leaf *oracle.Leaf) []byte {
 	if leaf.Unreadable && !j.at.Closed() {
 		dst = append(dst, "unreadable"...)
@@ -128,7 +129,27 @@ func (j *judge) departure(dst []byte, leaf *oracle.Leaf) []byte {
 			dst = fmt.Appendf(dst, " %q", j.label(key))
 		}
 	}
+	if leaf.State.Sees&op.SeesSlots != 0 && !j.sameSlots(&leaf.State) {
+		dst = append(dst, "slots"...)
+		for _, key := range j.names[:j.at.Len()] {
+			at := slices.IndexFunc(leaf.State.Entries, func(e op.Entry) bool { return e.Key == key })
+			dst = fmt.Appendf(dst, " %d", leaf.State.Entries[at].Slot)
+		}
+		dst = fmt.Appendf(dst, " free %v next %d", leaf.State.Free, leaf.State.Next)
+	}
 	return leaf.AppendMemory(dst, j.label)
+}
+
+// sameSlots tells whether a store's slots are the model's, which a comparison that
+// is not strict leaves open.
+func (j *judge) sameSlots(state *op.State) bool {
+	for i := range state.Entries {
+		if state.Entries[i].Slot != j.at.SlotOf(state.Entries[i].Key) {
+			return false
+		}
+	}
+	j.free = j.at.FreeSlots(j.free[:0])
+	return state.Next == j.at.Next() && slices.Equal(state.Free, j.free)
 }
 
 // label is what stands for a key in a state's encoding: its place among the

@@ -22,6 +22,9 @@ var tiny = Bounds{Slots: 2, Keys: 2, Counts: 1, Batch: 2, Lists: 1, ObjectBytes:
 // misused are small bounds with misuse.
 var misused = Bounds{Slots: 1, Keys: 2, Counts: 1, Batch: 1, Lists: 2, ObjectBytes: 1, Misuse: true, Lost: 1}
 
+// misusedOnce are the same for ops of two objects.
+var misusedOnce = Bounds{Slots: 1, Keys: 2, Counts: 1, Batch: 2, Lists: 1, ObjectBytes: 1, Misuse: true, Lost: 1}
+
 var strict = diff.Options{Strict: true}
 
 // launched opens a store in a process, or skips the test where there is no Python.
@@ -231,15 +234,17 @@ func TestPlantedBugs(t *testing.T) {
 		bounds Bounds
 		ops    int
 	}{
-		{"get-does-not-touch", tiny, 2},               // order
-		{"first-duplicate-wins", tiny, 2},             // payload
-		{"payload-overwritten", tiny, 3},              // payload: the state is the same, the bytes are not
-		{"slot-leaked-on-eviction", tiny, 2},          // slots: the put evicts its own released key
-		{"free-slots-first-in-first-out", wide(2), 3}, // slots, seen by strict comparison only
-		{"old-batch-keys-not-protected", wide(1), 2},  // capacity
-		{"count-dropped-on-eviction", wide(1), 0},     // references; its length is checked below
-		{"retain-touches", hidden, 2},                 // a hidden order that only an error shows
-		{"third-life-goes-first", wide(1), 4},         // a memory that no state shows
+		{"get-does-not-touch", tiny, 2},              // order
+		{"batch-inserted-in-reverse", tiny, 1},       // order
+		{"first-duplicate-wins", tiny, 2},            // payload
+		{"payload-overwritten", tiny, 3},             // payload: the state is the same, the bytes are not
+		{"slot-leaked-on-eviction", wide(1), 2},      // slots
+		{"payload-overwritten", misused, 2},          // the same by a payload of a wrong size
+		{"capacity-one-more", misusedOnce, 1},        // capacity
+		{"release-drops-every-reference", hidden, 1}, // references
+		{"get-after-close-answers", misused, 2},      // errors
+		{"retain-touches", hidden, 2},                // a hidden order that only an error shows
+		{"third-life-goes-first", wide(1), 4},        // a memory that no state shows
 	} {
 		t.Run(c.bug, func(t *testing.T) {
 			open, m := planted(t, c.bug)
@@ -260,6 +265,21 @@ var hidden = Bounds{Slots: 2, Keys: 2, Counts: 1, Batch: 2, Lists: 2, ObjectByte
 // wide are bounds with evictions.
 func wide(counts int) Bounds {
 	return Bounds{Slots: 2, Keys: 3, Counts: counts, Batch: 2, Lists: 1, ObjectBytes: 1}
+}
+
+// TestOtherSlots: a store that fills its slots in another order is told apart by a
+// strict comparison alone. Without it the slots are its own affair, and a part of
+// its states all the same.
+func TestOtherSlots(t *testing.T) {
+	open, m := planted(t, "fresh-slots-first")
+	_, d, err := Shortest(context.Background(), wide(0), m.Store, strict, open)
+	if err != nil || d == nil || d.Field != diff.FieldSlots {
+		t.Errorf("strict: %+v, %v", d, err)
+	}
+	s := &Search{Bounds: wide(0), Model: m.Store, Stores: []diff.Open{open}}
+	if r := mustRun(t, s); !r.Complete || r.Finding != nil || r.Remembered == 0 {
+		t.Errorf("not strict: complete %t, finding %+v, %d states by the slots alone", r.Complete, r.Finding, r.Remembered)
+	}
 }
 
 func TestShortestSaysThatThereIsNone(t *testing.T) {

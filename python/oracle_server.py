@@ -260,6 +260,16 @@ def observer(layout):
     return eval(body)
 
 
+def looker(layout):
+    """A function of a store and keys: (slots, counts, stored, referenced, next).
+
+    The slot and the count of each key, None for none, then the totals. It costs
+    in proportion to the keys, not to what is stored.
+    """
+    slots, refs = f"s.{layout['slots']}", f"s.{layout['refs']}"
+    return eval(f"lambda s, keys: ([*map({slots}.get, keys)], [*map({refs}.get, keys)], len({slots}), len({refs}), s.{layout['next']})")
+
+
 # ---------------------------------------------------------------- outcomes
 
 
@@ -389,8 +399,13 @@ class Box:
     releases), (GET, keys) or (CLOSE,), objects being places in the request's
     table. What comes back is (constructor error or None, steps); a step is
     (outcome, state) with the hashes behind them where they were asked for.
+
+    A sequence on a large store may have a plan behind its ops: for each op
+    whether the whole state is wanted, and the keys to look at beside those that
+    the op names. Its states are (part, whole or None).
     """
 
+    looks = False  # whether plans are understood
     copies = False  # whether a store's attributes can be put back, see Snapshot
 
     def __init__(self, cls, make):
@@ -405,7 +420,7 @@ class Box:
 
     def walk(self, sequence, objects, watched, emit, blind=False):
         """The general way: any observation, one step handed out at a time."""
-        slots, object_nbytes, ops = sequence
+        slots, object_nbytes, ops = sequence[:3]
         store, refused = construct(self.cls, slots, object_nbytes)
         if store is None:
             return refused
@@ -460,11 +475,13 @@ def perform(store, op, objects):
 class WhiteBox(Box):
     """Reads the state out of the store's own attributes."""
 
+    looks = True
+
     def __init__(self, cls, make, layout):
         super().__init__(cls, make)
         self.name = layout["name"]
         self.sees = ["queue", "refs", "zombies", "slots"]
-        self.observe = observer(layout)
+        self.observe, self.look = observer(layout), looker(layout)
         self.parts = set(layout.values())
         try:
             Snapshot(cls(max_bytes=2, object_nbytes=1))
@@ -488,10 +505,16 @@ class WhiteBox(Box):
         return kept or None
 
     def state(self, store, sequence, done, objects):
-        return plain(self.observe(store))
+        if len(sequence) == 3:
+            return plain(self.observe(store))
+        whole, more = sequence[3][done - 1]
+        part = self.look(store, [*names(sequence[2][done - 1], objects), *more])
+        return (part, plain(self.observe(store)) if whole else None)
 
     def run(self, sequence, objects):
         """What walk does, written out, for this loop is what a campaign waits for."""
+        if len(sequence) > 3:
+            return super().run(sequence, objects)
         slots, object_nbytes, ops = sequence
         store, refused = construct(self.cls, slots, object_nbytes)
         steps = []
@@ -823,10 +846,11 @@ class Tree:
             outcome = perform(store, op, self.objects)
             key, place = (None, None) if snapshot is None else snapshot.find(seen, outcome)
             if place is None:
-                place = len(leaves)
-                leaves.append(self.leaf(store, prefix + [op], outcome))
-                if key is not None:
-                    seen[key] = place
+                leaf = self.leaf(store, prefix + [op], outcome)
+                key = repr(leaf) if key is None else key
+                place = seen.setdefault(key, len(leaves))
+                if place == len(leaves):
+                    leaves.append(leaf)
             places.append(place)
         self.performed += len(tries)
         if snapshot is not None and tries and not self.confirmed(prefix, self.ops[tries[-1]], leaves[places[-1]]):
@@ -896,6 +920,7 @@ def hello(config):
         "hashes": True,
         "trees": True,
         "copies": box.copies,
+        "looks": box.looks,
         "wire": config.get("wire") or MarshalWire.name,
     }
 

@@ -64,6 +64,9 @@ func (p *Proof) counted() []Pair {
 	if r.Remembered > 0 {
 		states += fmt.Sprintf("; %s of them told apart only by what a store remembers", grouped(r.Remembered))
 	}
+	if !r.Complete {
+		states += "; the search ended before it had been through all"
+	}
 	pairs := []Pair{
 		{"states", states},
 		{"ops", fmt.Sprintf("%s compared, %s of them with a state beyond the bounds, which was not followed", grouped(r.Ops), grouped(r.Beyond))},

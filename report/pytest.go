@@ -124,7 +124,7 @@ func (p *pytest) replay(store *model.Store) {
 	p.linef("    store = %s", p.construct())
 	for i := range p.sequence.Ops {
 		o := &p.sequence.Ops[i]
-		store.Step(o, &p.last)
+		store.Do(o, &p.last)
 		p.closed = p.closed || o.Kind == op.Close
 		call := calls[o.Kind](o)
 		switch failure := p.last.Outcome.Err; {
@@ -136,6 +136,7 @@ func (p *pytest) replay(store *model.Store) {
 			p.raises(call, failure)
 		}
 	}
+	store.Observe(&p.last.State)
 	p.linef("    return store")
 	p.linef("")
 	p.linef("")
@@ -189,7 +190,7 @@ func (p *pytest) checks(store *model.Store) {
 	}
 	var stored []string
 	for _, key := range keys {
-		if state.Has(key) {
+		if store.Stored(key) {
 			stored = append(stored, key)
 		}
 	}
@@ -207,7 +208,7 @@ func (p *pytest) checks(store *model.Store) {
 	p.linef("def test_stored_keys():")
 	p.linef("    assert stored(replay(), %s) == %s", pyTexts(keys), pyTexts(stored))
 	p.payloads(store, stored)
-	p.references(keys, state)
+	p.references(keys, store)
 	p.order(keys, state, store.Slots())
 }
 
@@ -226,16 +227,10 @@ func (p *pytest) payloads(store *model.Store, stored []string) {
 	}
 }
 
-func (p *pytest) references(keys []string, state *op.State) {
+func (p *pytest) references(keys []string, store *model.Store) {
 	var counts []string
 	for _, key := range keys {
-		count := 0
-		for _, ref := range state.Refs {
-			if ref.Key == key {
-				count = ref.Count
-			}
-		}
-		counts = append(counts, fmt.Sprintf("%s: %d", pyText(key), count))
+		counts = append(counts, fmt.Sprintf("%s: %d", pyText(key), store.References(key)))
 	}
 	if len(counts) == 0 {
 		return

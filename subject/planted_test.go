@@ -32,8 +32,8 @@ func upstreamTraces(t *testing.T) (list []traces.Trace) {
 	return list
 }
 
-// source opens a store's text in a process, or skips where there is no Python.
-func source(t *testing.T, name, text string) diff.Open {
+// launchOf starts a store's text, or skips where there is no Python.
+func launchOf(t *testing.T, name, text string) oracle.Launch {
 	t.Helper()
 	launch, err := oracle.Source(name, text, oracle.Options{})
 	var fault *oracle.Fault
@@ -43,7 +43,13 @@ func source(t *testing.T, name, text string) diff.Open {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return subject.Oracle(launch, oracle.Ask{FirstDeath: true})
+	return launch
+}
+
+// source opens a store's text in a process.
+func source(t *testing.T, name, text string) diff.Open {
+	t.Helper()
+	return subject.Oracle(launchOf(t, name, text), oracle.Ask{FirstDeath: true})
 }
 
 // campaign is a small campaign on two subjects.
@@ -65,6 +71,12 @@ func store(t *testing.T, name string) diff.Open {
 
 func mutant(t *testing.T, name string) diff.Open {
 	t.Helper()
+	return source(t, name, mutantText(t, name))
+}
+
+// mutantText is the text of a store with a planted bug.
+func mutantText(t *testing.T, name string) string {
+	t.Helper()
 	all, err := python.Mutants()
 	if err != nil {
 		t.Fatal(err)
@@ -75,11 +87,11 @@ func mutant(t *testing.T, name string) diff.Open {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return source(t, name, text)
+			return text
 		}
 	}
 	t.Fatalf("no planted bug %s", name)
-	return nil
+	return ""
 }
 
 func TestReplayOfTheRealStoreOnTheEmbeddedOne(t *testing.T) {

@@ -6,12 +6,15 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/diffstore/diffstore/bench"
 	"github.com/diffstore/diffstore/diff"
+	"github.com/diffstore/diffstore/model"
 	"github.com/diffstore/diffstore/oracle"
 )
 
@@ -32,6 +35,13 @@ var benchCommand = command{
 		set.Uint64Var(&f.throughput.Seed, "seed", 1, "throughput: seed of the work")
 		set.IntVar(&f.throughput.Cores, "workers", runtime.NumCPU(), "throughput: processes of the arm with one a core")
 		set.StringVar(&f.throughput.Model, "model", "main", "throughput: variant of the Go model")
+		set.StringVar(&f.preset, "preset", "ladder", "store: ladder (1,000 to 1,000,000 slots) or seeds (450,000 slots, 320,000 live keys, 4 new ones a put)")
+		set.IntSliceVar(&f.slots, "slots", nil, "store: slots of the stores, in place of the preset's")
+		set.IntSliceVar(&f.payloads, "payload", nil, "store: bytes of an object, in place of the preset's")
+		set.IntSliceVar(&f.batches, "batch", nil, "store: new keys a put, in place of the preset's")
+		set.StringSliceVar(&f.models, "models", nil, "store: variants of the Go store (default all)")
+		set.DurationVar(&f.budget, "time", 0, "store: how long each store is put to in a round, in place of the preset's")
+		set.StringVar(&f.plot, "plot", "", "store: file for a plot, .svg or .png")
 		return f.run
 	},
 }
@@ -43,6 +53,12 @@ type benchFlags struct {
 	rounds         int
 	json, markdown bool
 	throughput     bench.Throughput
+
+	preset                   string
+	slots, payloads, batches []int
+	models                   []string
+	budget                   time.Duration
+	plot                     string
 }
 
 // measured is what a bench run gives.
@@ -65,6 +81,8 @@ func (f *benchFlags) run(env *environment, args []string) (diff.Verdict, error) 
 	switch args[0] {
 	case "throughput":
 		out, err = f.runThroughput(env)
+	case "store":
+		out, err = f.runStore(env)
 	default:
 		err = &usageError{fmt.Sprintf("unknown bench %q%s", args[0], suggestion(args[0], modes, "there are "+strings.Join(modes, " and ")))}
 	}
@@ -128,4 +146,55 @@ func (f *benchFlags) runThroughput(env *environment) (measured, error) {
 	}
 	t.Rounds, t.Progress = f.rounds, env.progress()
 	return t.Run(env.ctx)
+}
+
+func (f *benchFlags) runStore(env *environment) (measured, error) {
+	preset, known := bench.Presets[f.preset]
+	if !known {
+		return nil, &usageError{fmt.Sprintf("unknown preset %q%s", f.preset, suggestion(f.preset, []string{"ladder", "seeds"}, "there are ladder and seeds"))}
+	}
+	c := preset()
+	for _, list := range []struct {
+		name        string
+		given, into *[]int
+	}{{"slots", &f.slots, &c.Slots}, {"payload", &f.payloads, &c.Payloads}, {"batch", &f.batches, &c.Batches}} {
+		if len(*list.given) > 0 {
+			*list.into = *list.given
+		}
+		if slices.Min(*list.into) < 1 {
+			return nil, &usageError{fmt.Sprintf("--%s must be above 0", list.name)}
+		}
+	}
+	if f.set.Changed("models") {
+		c.Variants = f.models
+	}
+	for _, variant := range c.Variants {
+		if !slices.Contains(model.Variants(), variant) {
+			return nil, &usageError{fmt.Sprintf("unknown model %q%s", variant, suggestion(variant, model.Variants(), "there are "+strings.Join(model.Variants(), ", ")))}
+		}
+	}
+	if f.budget < 0 {
+		return nil, &usageError{"--time must not be below 0"}
+	}
+	if f.budget > 0 {
+		c.Budget = f.budget
+	}
+	if f.plot != "" {
+		if err := bench.CheckPlot(f.plot); err != nil {
+			return nil, &usageError{err.Error()}
+		}
+	}
+	var err error
+	if c.Launches, err = f.launches(env, oracle.WireMarshal, "embedded", "embedded:free-queue"); err != nil {
+		return nil, err
+	}
+	c.Rounds, c.Progress = f.rounds, env.progress()
+	costs, err := c.Run(env.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if f.plot != "" {
+		err = costs.Plot(f.plot, c.PlotBatch())
+	}
+	return costs, err
 }

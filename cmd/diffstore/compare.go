@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/diffstore/diffstore/diff"
+	"github.com/diffstore/diffstore/model"
 	"github.com/diffstore/diffstore/oracle"
 	"github.com/diffstore/diffstore/report"
 	"github.com/diffstore/diffstore/subject"
@@ -60,6 +61,7 @@ func (f *compareFlags) check() (diff.Claim, error) {
 			return claim, err
 		}
 	}
+	f.options.Unbounded = model.Grows(f.model)
 	return claim, nil
 }
 
@@ -108,7 +110,7 @@ func (f *compareFlags) run(env *environment, args []string) (diff.Verdict, error
 
 // comparison opens the two stores.
 func (f *compareFlags) comparison(env *environment, claim diff.Claim) (*diff.Comparison, error) {
-	ask := oracle.Ask{Hashes: f.options.HashBound > 0}
+	ask := oracle.Ask{Hashes: f.options.HashBound > 0, Foresee: subject.Foresee(f.model)}
 	var opens [2]diff.Open
 	for i, spec := range [...]string{f.base, f.head} {
 		launch, err := oracle.Resolve(spec, f.oracleOptions(env))

@@ -68,7 +68,7 @@ go() {
 // to machine.
 var masks = []*regexp.Regexp{
 	regexp.MustCompile(`[0-9.]+ s\b`), regexp.MustCompile(`[0-9,]+ compared ops/s`), regexp.MustCompile(`Python 3\.[0-9]+\.[0-9]+`),
-	regexp.MustCompile(`sha256 [0-9a-f]+`),
+	regexp.MustCompile(`sha256 [0-9a-f]+`), regexp.MustCompile(`[0-9,]+ evaluations`), regexp.MustCompile(`[0-9.]+ MiB`),
 }
 
 func masked(text string) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ type campaignFlags struct {
 	duration   time.Duration
 	workers    int
 	writeAhead string
+	cpuProfile string
 }
 
 func (f *campaignFlags) declare(set *pflag.FlagSet) {
@@ -59,6 +61,7 @@ func (f *campaignFlags) declare(set *pflag.FlagSet) {
 	set.IntVar(&f.config.Slots, "slots", 0, "slots of every store (0: drawn)")
 	set.IntVar(&f.config.ObjectBytes, "object-bytes", 0, "bytes of every object (0: drawn)")
 	set.StringVar(&f.writeAhead, "write-ahead", "", "file that every sequence is written to before the store sees it")
+	set.StringVar(&f.cpuProfile, "cpuprofile", "", "file for a CPU profile of diffstore itself, for go tool pprof")
 }
 
 func (f *campaignFlags) check() error {
@@ -154,6 +157,16 @@ func (f *fuzzFlags) run(env *environment, args []string) (diff.Verdict, error) {
 // person looks, and the write-ahead file, whose traces name the model.
 func (f *campaignFlags) watch(env *environment, c *diff.Campaign, model string) (done func() error, err error) {
 	var closers []func() error
+	if f.cpuProfile != "" {
+		file, err := os.Create(f.cpuProfile)
+		if err == nil {
+			err = pprof.StartCPUProfile(file)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the profile cannot be made: %w", err)
+		}
+		closers = append(closers, func() error { pprof.StopCPUProfile(); return file.Close() })
+	}
 	if f.writeAhead != "" {
 		file, err := os.Create(f.writeAhead)
 		if err != nil {

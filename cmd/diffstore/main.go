@@ -33,7 +33,7 @@ type command struct {
 }
 
 // commands lists the subcommands in the order of the help text.
-var commands = []command{fuzz, compare, proveCommand, rescanCommand, gateCommand, replay, reduce, show, upstream, benchCommand, version}
+var commands = []command{fuzz, compare, proveCommand, selfcheckCommand, rescanCommand, gateCommand, replay, reduce, show, upstream, benchCommand, version}
 
 // environment is what a command may touch of the world.
 type environment struct {

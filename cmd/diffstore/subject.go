@@ -89,7 +89,7 @@ func (f *subjectFlags) pair(env *environment, firstDeath bool) ([]diff.Open, err
 	if err != nil {
 		return nil, err
 	}
-	ask := oracle.Ask{Hashes: f.options.HashBound > 0, FirstDeath: firstDeath}
+	ask := oracle.Ask{Hashes: f.options.HashBound > 0, FirstDeath: firstDeath, Foresee: subject.Foresee(f.model)}
 	return []diff.Open{diff.Model(f.model), subject.Oracle(launch, ask)}, nil
 }
 
