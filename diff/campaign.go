@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -11,8 +12,9 @@ import (
 )
 
 // batchOps is how many ops a request holds at most, beyond its first sequence:
-// enough that messages cost little, few enough that a divergence shows soon.
-const batchOps = 3000
+// enough that messages cost little, few enough that all that is made of them on
+// both sides stays in a near cache.
+const batchOps = 600
 
 // Campaign runs many generated sequences on the same subjects.
 type Campaign struct {
@@ -93,7 +95,7 @@ type shared struct {
 // Run runs the campaign. An error is a failure of a subject; what was done
 // before it is in the result.
 func (c *Campaign) Run(ctx context.Context) (*Result, error) {
-	s := &shared{c: c, ctx: ctx, began: time.Now(), batch: max(1, min(100, batchOps/max(c.Gen.MaxOps, 1)))}
+	s := &shared{c: c, ctx: ctx, began: time.Now(), batch: max(1, batchOps/cmp.Or(c.Gen.MaxOps, gen.DefaultMaxOps))}
 	last := int64(1) << 62
 	if c.Sequences > 0 {
 		last = int64(c.First + c.Sequences)

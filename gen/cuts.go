@@ -17,9 +17,15 @@ func without(s op.Sequence, from, to int) op.Sequence {
 
 // cutRuns leaves out runs of half the ops, a quarter, and so on down to one,
 // those near the end first: the failing op is last, and what is near it matters.
-func cutRuns(s op.Sequence) []op.Sequence {
+func cutRuns(s op.Sequence) []op.Sequence { return cutRunsOf(s, 1) }
+
+// cutLongRuns is cutRuns down to an eighth of the ops. What is left of a long
+// sequence is emptied first, for then most runs are alike.
+func cutLongRuns(s op.Sequence) []op.Sequence { return cutRunsOf(s, max(1, len(s.Ops)/8)) }
+
+func cutRunsOf(s op.Sequence, least int) []op.Sequence {
 	var out []op.Sequence
-	for size := (len(s.Ops) + 1) / 2; size > 0; size /= 2 {
+	for size := (len(s.Ops) + 1) / 2; size >= least; size /= 2 {
 		for to := len(s.Ops); to > 0; to -= size {
 			out = append(out, without(s, max(0, to-size), to))
 		}

@@ -44,10 +44,14 @@ func oneCallLess(s op.Sequence) []op.Sequence {
 	if len(s.Ops) < 2 || len(s.Ops) > 3 {
 		return nil
 	}
+	names := alphabets(s)
 	most := 5
+	if len(names) > 1 {
+		most = 4
+	}
 	empty := op.Sequence{ObjectBytes: s.ObjectBytes}
 	if len(s.Ops) == 3 {
-		most = 4
+		most-- // there are twice as many lists
 		empty.Ops = append(empty.Ops, op.Op{Kind: op.Put})
 	}
 	empty.Ops = append(empty.Ops, op.Op{Kind: s.Ops[len(s.Ops)-1].Kind})
@@ -55,7 +59,7 @@ func oneCallLess(s op.Sequence) []op.Sequence {
 	for empty.Slots = 1; empty.Slots <= 2; empty.Slots++ {
 		eachFilling(empty, 0, 0, most, func(shape op.Sequence) { shapes = append(shapes, shape) })
 	}
-	return allKeys(shapes, 3, alphabets(s))
+	return allKeys(shapes, 3, names)
 }
 
 // eachFilling calls visit with every way of filling the lists from one on with at

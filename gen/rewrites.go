@@ -27,6 +27,11 @@ func mergeNeighbours(s op.Sequence) []op.Sequence {
 			Keys:    slices.Concat(a.Keys, b.Keys),
 		}
 		out = append(out, merged)
+		// One call must find as full a store as two have made.
+		for slots := 1; slots <= 2*maxTriples && len(s.Ops) <= 3; slots++ {
+			merged.Slots = slots
+			out = append(out, merged)
+		}
 	}
 	return out
 }

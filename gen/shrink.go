@@ -23,8 +23,9 @@ type Pass struct {
 // Passes are the ways of making a sequence simpler, in the order in which they
 // pay: large cuts first, cosmetics last.
 var Passes = []Pass{
-	{"cut runs of ops", cutRuns},
+	{"cut long runs of ops", cutLongRuns},
 	{"empty runs of ops", emptyRuns},
+	{"cut runs of ops", cutRuns},
 	{"drop a key everywhere", dropKeys},
 	{"drop two ops", dropPairs},
 	{"drop list elements", dropElements},

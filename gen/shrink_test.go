@@ -189,6 +189,7 @@ func TestPassesTakeAwayWhatTheySay(t *testing.T) {
 		passes[p.Name] = p
 	}
 	for _, c := range []struct{ pass, from, to string }{
+		{"cut long runs of ops", "get a|get b|get c|get d|get e|get f|get g|get h", "get a|get b|get c|get d"},
 		{"cut runs of ops", "get a|get b|get c|get d", "get a|get b"},
 		{"drop a key everywhere", "put a=61 b=62 retain a release b|get a b", "put b=62 release b|get b"},
 		{"drop two ops", "get a|get b|get c", "get b"},

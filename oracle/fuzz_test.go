@@ -38,7 +38,7 @@ func seedReplies(f *testing.F, wire string) {
 		whole = append(whole, []any{refused, list(steps)})
 	}
 	for _, message := range []any{map[string]any{"runs": whole}, map[string]any{"step": emptyStateValue},
-		map[string]any{"branches": []any{[]any{nil, []any{[]any{nil, emptyStateValue, nil, map[string]any{"odd": []any{1, "a"}}}}, []any{0, 0}}}, "performed": 3, "rebuilt": 0}, []any{nil, 1 << 40, "text", map[string]any{}}} {
+		map[string]any{"branches": []any{[]any{nil, []any{[]any{nil, emptyStateValue, nil, map[string]any{"odd": []any{1, "a"}}}}, []any{0, 0}}}, "performed": 3, "rebuilt": 0}, plannedReply(fuzzBatch), []any{nil, 1 << 40, "text", map[string]any{}}} {
 		if wire == WireJSON {
 			line, err := json.Marshal(message)
 			if err != nil {
@@ -66,8 +66,10 @@ func readAnything(t *testing.T, wire string, data []byte) {
 		return
 	}
 	runs := make([]op.Run, len(fuzzBatch))
-	for _, hashes := range []bool{false, true} {
-		if err := r.runs(fuzzBatch, hashes, runs); err != nil {
+	for _, hashes := range []bool{false, true, false} {
+		err := r.runs(fuzzBatch, hashes, runs)
+		r.plans = plansOf(fuzzBatch) // from the second time on
+		if err != nil {
 			continue
 		}
 		for i := range runs {

@@ -237,6 +237,7 @@ func TestPlantedBugs(t *testing.T) {
 		{"get-does-not-touch", tiny, 2},              // order
 		{"batch-inserted-in-reverse", tiny, 1},       // order
 		{"first-duplicate-wins", tiny, 2},            // payload
+		{"first-duplicate-wins", misusedOnce, 1},     // the same by a payload of a wrong size
 		{"payload-overwritten", tiny, 3},             // payload: the state is the same, the bytes are not
 		{"slot-leaked-on-eviction", wide(1), 2},      // slots
 		{"payload-overwritten", misused, 2},          // the same by a payload of a wrong size

@@ -122,7 +122,11 @@ func (p *Proof) finding() (op.Sequence, *diff.Divergence) {
 func (p *Proof) counterexample() Section {
 	s, d := p.finding()
 	left, right := p.names()
-	lines := divergenceLines(s, d, left, right)
+	lines := []string{fmt.Sprintf("a store of %d slots of %d bytes", s.Slots, s.ObjectBytes)}
+	if s.Slots != p.Bounds.Slots {
+		lines[0] += ": the reducer made it smaller than the bounds, too"
+	}
+	lines = append(lines, divergenceLines(s, d, left, right)...)
 	trace := p.trace(s, d)
 	var file strings.Builder
 	if err := traces.Write(&file, trace); err == nil {

@@ -91,7 +91,7 @@ func (s *Selfcheck) summary() summary {
 			continue
 		}
 		sum.Caught++
-		over := p.Longest() - shortestOf(p)
+		over := p.Longest() - p.Known()
 		if over <= 0 {
 			sum.AtShortest++
 		}
@@ -109,15 +109,6 @@ func (s *Selfcheck) summary() summary {
 		sum.Median, sum.P95 = until[len(until)/2], until[min(len(until)-1, len(until)*95/100)]
 	}
 	return sum
-}
-
-// shortestOf is the least number of ops known to show a bug: on record, or seen
-// in this run.
-func shortestOf(p *selfcheck.Planted) int {
-	if p.Shortest > 0 {
-		return min(p.Shortest, p.Least())
-	}
-	return p.Least()
 }
 
 func (s *Selfcheck) headline() string {
@@ -173,7 +164,7 @@ func (s *Selfcheck) planted(d *Document) {
 			took = max(took, c.Took)
 		}
 		row := []string{p.Mutant.Name, p.Mutant.Store, fmt.Sprintf("%d/%d", caught, len(p.Catches)),
-			strings.Join(sequences, " "), strings.Join(ops, " "), strings.Join(length, " "), fmt.Sprint(shortestOf(p)),
+			strings.Join(sequences, " "), strings.Join(ops, " "), strings.Join(length, " "), fmt.Sprint(p.Known()),
 			strings.Join(evaluations, " "), fmt.Sprintf("%.2f", took.Seconds()), fmt.Sprint(p.Same()), p.Catches[0].Fingerprint}
 		if p.Mutant.Equivalent != "" {
 			row = []string{p.Mutant.Name, p.Mutant.Store, fmt.Sprintf("%d/%d", caught, len(p.Catches)), "-", "-", "-", "-", "-", "-", "-", "equivalent: " + p.Mutant.Equivalent}
@@ -185,6 +176,12 @@ func (s *Selfcheck) planted(d *Document) {
 		d.Cases = append(d.Cases, one)
 	}
 	d.Sections = append(d.Sections, Section{Title: "Planted bugs", Table: t, Notes: []string{"Figures are one a seed, in order; seconds are the slowest reduction's."}})
+	what := &Table{Head: []string{"planted bug", "what somebody got wrong", "public reports of the kind"}}
+	for i := range s.Planted {
+		m := &s.Planted[i].Mutant
+		what.Rows = append(what.Rows, []string{m.Name, m.Says, strings.Join(m.Issues, ", ")})
+	}
+	d.Sections = append(d.Sections, Section{Title: "What the planted bugs are", Table: what, FileOnly: true})
 	if len(s.Alarms) == 0 {
 		return
 	}
@@ -247,7 +244,7 @@ func (s *Selfcheck) JSON() ([]byte, error) {
 	mutants := []mutant{}
 	for i := range s.Planted {
 		p := &s.Planted[i]
-		one := mutant{Name: p.Mutant.Name, Caught: p.Caught(), Equivalent: p.Mutant.Equivalent, Shortest: shortestOf(p), Same: p.Same(), Trace: p.Catches[0].Trace, Fingerprint: p.Catches[0].Fingerprint}
+		one := mutant{Name: p.Mutant.Name, Caught: p.Caught(), Equivalent: p.Mutant.Equivalent, Shortest: p.Known(), Same: p.Same(), Trace: p.Catches[0].Trace, Fingerprint: p.Catches[0].Fingerprint}
 		for _, c := range p.Catches {
 			one.Sequences, one.Lengths = append(one.Sequences, c.Sequences), append(one.Lengths, c.Length)
 		}

@@ -54,6 +54,7 @@ func diverged(t *testing.T, variant string, slots int, ops ...string) *Run {
 		t.Fatal(err)
 	}
 	reduced.Took = 1500 * time.Millisecond
+	reduced.Evaluations = 96
 	return &Run{
 		Command: "fuzz", Repeat: "diffstore fuzz --oracle 'my store.py'", Verdict: diff.Diverges, Seed: 1, Profile: "mixed",
 		Model: "main", Oracle: "my store.py", Reduced: &reduced, Result: &diff.Result{

@@ -22,7 +22,7 @@ const canaryMutant = "evict-newest-first"
 // which of the two failed; nothing else that a check says counts then.
 func Canary(ctx context.Context, o Options) error {
 	o = o.withDefaults()
-	o.Sequences = canarySequences
+	o.Sequences, o.Gen = canarySequences, gen.Config{}
 	mutants, err := python.Mutants()
 	if err != nil {
 		return err
@@ -39,6 +39,11 @@ func Canary(ctx context.Context, o Options) error {
 	if !ok {
 		return fmt.Errorf("canary: there is no store %s", mutants[at].Store)
 	}
+	return canaries(ctx, mutants[at].Store, right, broken, &o)
+}
+
+// canaries runs a right and a broken store of a model.
+func canaries(ctx context.Context, model, right, broken string, o *Options) error {
 	for _, canary := range []struct {
 		source  string
 		differs bool
@@ -51,11 +56,11 @@ func Canary(ctx context.Context, o Options) error {
 		if err != nil {
 			return err
 		}
-		trial, err := newTrial(mutants[at].Store, launch, true)
+		trial, err := newTrial(model, launch, true)
 		if err != nil {
 			return err
 		}
-		result, err := trial.campaign(ctx, 1, &o)
+		result, err := trial.campaign(ctx, 1, o)
 		trial.close()
 		if err != nil {
 			return fmt.Errorf("canary: %w", err)

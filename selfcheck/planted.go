@@ -35,8 +35,7 @@ type Catch struct {
 type Planted struct {
 	Mutant  python.Mutant
 	Catches []Catch
-	// Shortest is the least number of ops known to show it, 0 where none is
-	// known.
+	// Shortest is the least number of ops on record to show it, 0 where none is.
 	Shortest int
 }
 
@@ -69,8 +68,8 @@ func (p *Planted) worst(number func(c *Catch) int) int {
 }
 
 // Plant runs planted bugs, each on every base seed, and reduces what is caught.
-// Mutants that are marked equivalent run as well: catching one disproves the mark.
-// An error is a failure of the set-up.
+// Mutants that are marked equivalent run as well, on one seed: catching one
+// disproves the mark. An error is a failure of the set-up.
 func Plant(ctx context.Context, mutants []python.Mutant, o Options) ([]Planted, error) {
 	o = o.withDefaults()
 	known, err := readShortest()
@@ -93,7 +92,11 @@ func Plant(ctx context.Context, mutants []python.Mutant, o Options) ([]Planted, 
 			return err
 		}
 		defer trial.close()
-		for seed := range uint64(o.Seeds) {
+		seeds := o.Seeds
+		if mutants[i].Equivalent != "" {
+			seeds = 1
+		}
+		for seed := range uint64(seeds) {
 			c, err := trial.catch(ctx, seed+1, &o)
 			if err != nil {
 				return fmt.Errorf("mutant %s: %w", mutants[i].Name, err)

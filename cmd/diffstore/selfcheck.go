@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -33,6 +36,8 @@ var selfcheckCommand = command{
 		set.IntVar(&f.options.Workers, "workers", 0, "how many mutants run side by side (0: one a core)")
 		set.StringVar(&f.python, "python", "", "the Python interpreter (default: python3 on the PATH)")
 		set.DurationVar(&f.opTimeout, "op-timeout", time.Second, "how long one op may take before it is a hang")
+		set.StringVar(&f.page, "markdown", "", "page whose part on this check is written anew")
+		set.StringVar(&f.shortest, "update-shortest", "", "file that the least lengths known are written to (selfcheck/shortest.json)")
 		f.declareForms(set)
 		return f.run
 	},
@@ -47,6 +52,8 @@ type selfcheckFlags struct {
 	options   selfcheck.Options
 	python    string
 	opTimeout time.Duration
+	page      string
+	shortest  string
 }
 
 func (f *selfcheckFlags) run(env *environment, args []string) (diff.Verdict, error) {
@@ -85,7 +92,31 @@ func (f *selfcheckFlags) run(env *environment, args []string) (diff.Verdict, err
 		return 0, err
 	}
 	done.Took = time.Since(began)
+	if err := f.write(done); err != nil {
+		return 0, err
+	}
 	return done.Verdict(), f.tell(env, done)
+}
+
+// write brings the files up to date that were asked for.
+func (f *selfcheckFlags) write(done *report.Selfcheck) error {
+	if f.shortest != "" {
+		if err := selfcheck.WriteShortest(f.shortest, done.Planted); err != nil {
+			return err
+		}
+	}
+	if f.page == "" {
+		return nil
+	}
+	page, err := os.ReadFile(f.page)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	name := "planted bugs"
+	if f.auto {
+		name = "automatic mutants of " + f.store.Spec
+	}
+	return os.WriteFile(f.page, []byte(report.Renew(string(page), name, done.Document().Markdown())), 0o644)
 }
 
 // chosen are the planted bugs that are to be run.
