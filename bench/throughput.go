@@ -109,8 +109,8 @@ type Measured struct {
 // some hundred times slower than the rest.
 const hypothesisShare = 100
 
-// Run measures. The work is generated once from the seed and written to a file
-// for the bare store; the arms that generate do so within their time.
+// Run measures. The work is generated once from the seed and handed to every arm;
+// the scripts of others and the default campaign make theirs within their time.
 func (t *Throughput) Run(ctx context.Context) (*Measured, error) {
 	r := &throughputRun{Throughput: t, ctx: ctx}
 	defer r.close()
@@ -183,6 +183,7 @@ type throughputRun struct {
 	*Throughput
 	ctx     context.Context
 	peers   *peers
+	work    []op.Sequence
 	scripts []*script
 	opens   []*keptOpen
 	store   op.Identity
@@ -200,14 +201,24 @@ func (r *throughputRun) close() {
 	}
 }
 
-// largestSize is the case index, counted in gen.Sizes, at which sequences are as
-// long as they come.
-const largestSize = gen.Sizes - 1
+// longer is how many times longer sequences are drawn than the work's are, so
+// that also the shortest ones can be cut to length.
+const longer = 8
 
-// makeWork writes the index-th sequence of the work.
-func (t *Throughput) makeWork(index int, dst *op.Sequence) {
-	gen.Case(t.Seed, largestSize+index*gen.Sizes, gen.Config{Profile: "balanced", MaxOps: t.Ops}, dst)
+// makeWork draws the work: balanced traffic, so batches of up to five objects,
+// retains, releases of what is held, and gets of which some miss.
+func (t *Throughput) makeWork() []op.Sequence {
+	work := make([]op.Sequence, t.Sequences)
+	for i := range work {
+		gen.Case(t.Seed, i, gen.Config{Profile: "balanced", MaxOps: longer * t.Ops}, &work[i])
+		work[i].Ops = work[i].Ops[:min(t.Ops, len(work[i].Ops))]
+		work[i] = work[i].Clone()
+	}
+	return work
 }
+
+// give gives the index-th sequence of the work.
+func (r *throughputRun) give(index int, dst *op.Sequence) { *dst = r.work[index] }
 
 // makeDefault writes the index-th sequence of a default campaign.
 func (t *Throughput) makeDefault(index int, dst *op.Sequence) {
@@ -246,7 +257,8 @@ func (r *throughputRun) arms() (arms []*Arm, err error) {
 	if r.peers, err = unpack(); err != nil {
 		return nil, err
 	}
-	work, err := r.file("work.jsonl", r.makeWork)
+	r.work = r.makeWork()
+	work, err := r.file("work.jsonl", r.give)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +287,7 @@ func (r *throughputRun) arms() (arms []*Arm, err error) {
 		}
 	}
 	peer(ArmBare, "the calls alone, one Python process, nothing observed", "bare.py", order{Work: work})
-	add(ArmOne, "generated, run on model and store, compared after every op", r.campaign(r.keep(r.Launch), 1))
+	add(ArmOne, "run on model and store, compared after every op", r.campaign(r.keep(r.Launch), 1))
 	add(ArmCores, fmt.Sprintf("the same with %d processes", r.Cores), r.campaign(r.opens[0], r.Cores))
 	add(ArmJSON, "the same with 1 process and JSON messages", r.campaign(r.keep(r.JSON), 1))
 	peer(ArmInProcess, "bench/peers/in_process.py: two stores in one Python process", "in_process.py", order{Sequences: r.Sequences})
@@ -289,7 +301,7 @@ func (r *throughputRun) arms() (arms []*Arm, err error) {
 func (r *throughputRun) campaign(open *keptOpen, workers int) func() (sample, error) {
 	return func() (sample, error) {
 		c := r.campaignOf([]diff.Open{diff.Model(r.Model), open.open}, workers)
-		c.Make = r.makeWork
+		c.Make = r.give
 		return r.timed(c)
 	}
 }

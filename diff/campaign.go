@@ -27,8 +27,8 @@ type Campaign struct {
 	// Workers is how many sets of subjects run side by side.
 	Workers  int
 	Subjects []Open
-	// Make, where given, writes the sequence of a case in place of gen.Case, under
-	// the same rules for the memory of dst. Any worker calls it.
+	// Make, where given, gives the sequence of a case in place of gen.Case. It may
+	// write over what it put into dst before, and any worker calls it.
 	Make func(index int, dst *op.Sequence)
 	// Judge makes a worker's judge; it is called once a worker.
 	Judge func() Judge
