@@ -97,7 +97,7 @@ func TestNothingBehindTheLowestCaseIsWaitedFor(t *testing.T) {
 	if err != nil || len(result.Findings) != 1 || result.Findings[0].Divergence.Case != 0 {
 		t.Fatalf("%v, %v", err, cases(result))
 	}
-	if collected != 100 {
+	if collected != batchOps/gen.DefaultMaxOps {
 		t.Errorf("%d sequences were brought in: expected the first batch alone", collected)
 	}
 }
@@ -216,7 +216,7 @@ func TestAnInterruptLosesNothing(t *testing.T) {
 func TestASubjectThatFailsMidway(t *testing.T) {
 	c := campaignOn([]Open{Model("main"), breaking(Model("main"), 2)})
 	result, err := c.Run(context.Background())
-	if err != errBroken || result.Sequences != 200 {
+	if err != errBroken || result.Sequences != 2*batchOps/gen.DefaultMaxOps {
 		t.Fatalf("error %v behind %d sequences", err, result.Sequences)
 	}
 	if d := cmp.Diff([]string{"", "last words"}, result.Stderr); d != "" || len(result.Incidents) != 1 || len(result.Identities) != 2 {
