@@ -159,7 +159,7 @@ def negated(test):
 
 
 def constants(node):
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+    if negative(node):
         value = -node.operand.value
     elif isinstance(node, ast.Constant):
         value = node.value
@@ -259,7 +259,8 @@ def places(node):
 
 def negative(node):
     """A negative number is a constant, not an operator before one."""
-    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
+    minus = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+    return minus and isinstance(node.operand, ast.Constant) and isinstance(node.operand.value, int)
 
 
 def line_of(node):
@@ -267,24 +268,32 @@ def line_of(node):
     return next(part.lineno for part in ast.walk(node) if hasattr(part, "lineno"))
 
 
+def compiles(text):
+    """Whether it is Python at all: a continue outside of a loop is none."""
+    try:
+        compile(text, "mutant", "exec")
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
 def mutants(source, wanted=None):
     module = ast.parse(source)
-    seen = {ast.unparse(module)}
+    parts = [ast.unparse(part) for part in module.body]
+    seen = {"\n".join(parts)}
     made, named = [], {}
     for top in scope(module, wanted):
+        at = module.body.index(top)
         for node, holder, exchange in list(places(top)):
             for operator, changes in OPERATORS.items():
                 if changes is calls and isinstance(holder, ast.Expr):
                     continue  # without the call the statement does nothing, as when it is deleted
                 for change, new in changes(node):
                     exchange(new)
-                    try:
-                        text = ast.unparse(ast.fix_missing_locations(module))
-                        compile(text, "mutant", "exec")
-                    except (SyntaxError, ValueError):
-                        text = None  # say, a continue outside of a loop
+                    changed = ast.unparse(ast.fix_missing_locations(top))
                     exchange(node)
-                    if text is None or text in seen:
+                    text = "\n".join(parts[:at] + [changed] + parts[at + 1 :])
+                    if text in seen or not compiles(changed):
                         continue
                     seen.add(text)
                     line = line_of(node)

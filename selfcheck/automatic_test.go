@@ -14,8 +14,8 @@ import (
 	"github.com/diffstore/diffstore/oracle"
 )
 
-// opened is a store file with its mutants.
-func opened(t *testing.T, spec string, o oracle.Options) (*file, []Automatic) {
+// opened is a store file.
+func opened(t *testing.T, spec string, o oracle.Options) *file {
 	t.Helper()
 	launch, err := oracle.Resolve(spec, o)
 	if err != nil {
@@ -25,12 +25,24 @@ func opened(t *testing.T, spec string, o oracle.Options) (*file, []Automatic) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mutants, err := automaticMutants(context.Background(), &launch, f.source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f, mutants
+	return f
 }
+
+// mutantsOf are the automatic mutants of a file. To make them takes a second, so
+// they are kept.
+func mutantsOf(t *testing.T, f *file) []Automatic {
+	t.Helper()
+	if made[f.Spec] == nil {
+		list, err := automaticMutants(context.Background(), &f.launch, f.source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[f.Spec] = list
+	}
+	return slices.Clone(made[f.Spec])
+}
+
+var made = map[string][]Automatic{}
 
 // TestMutantsMeetTheirFates runs a few mutants of the embedded main, made by Python
 // and by hand.
@@ -38,7 +50,8 @@ func TestMutantsMeetTheirFates(t *testing.T) {
 	o := options(t)
 	o.Sequences, o.Seeds = 100, 1
 	o = o.withDefaults()
-	f, made := opened(t, "embedded", o.Oracle)
+	f := opened(t, "embedded", o.Oracle)
+	mutants := mutantsOf(t, f)
 	f.launch.OpTimeout = 300 * time.Millisecond
 	const mark = "        if self._arena is None:\n"
 	if strings.Count(f.source, mark) != 1 {
@@ -66,7 +79,7 @@ func TestMutantsMeetTheirFates(t *testing.T) {
 		{1, "nothing", true, Equivalent},
 	}
 	for _, c := range cases {
-		all := append(slices.Clone(made), byHand...)
+		all := slices.Concat(mutants, byHand)
 		at := slices.IndexFunc(all, func(m Automatic) bool { return m.Line == c.line && m.Change == c.change })
 		if at < 0 {
 			t.Errorf("line %d, %s: no such mutant", c.line, c.change)
@@ -93,7 +106,7 @@ func TestMutantsMeetTheirFates(t *testing.T) {
 	if err := f.agrees(context.Background(), &o); err != nil {
 		t.Errorf("the unchanged store: %v", err)
 	}
-	f.source = made[slices.IndexFunc(made, func(m Automatic) bool { return m.Change == "0 became 1" })].Source
+	f.source = mutants[slices.IndexFunc(mutants, func(m Automatic) bool { return m.Change == "0 became 1" })].Source
 	if err := f.agrees(context.Background(), &o); err == nil || !strings.Contains(err.Error(), "as it is") {
 		t.Errorf("a store that differs as it is gives %v", err)
 	}
@@ -106,20 +119,21 @@ func TestRecordsNameMutants(t *testing.T) {
 	o.NoFetch = true
 	for _, spec := range []string{"embedded", "vllm-tpu==0.32.0"} {
 		t.Run(spec, func(t *testing.T) {
-			f, made := opened(t, spec, o)
+			f := opened(t, spec, o)
+			mutants := mutantsOf(t, f)
 			list, err := recordsOf("", hashOf(f.source))
 			if err != nil || len(list) == 0 {
 				t.Fatalf("%d records, %v", len(list), err)
 			}
 			names := map[Record]bool{}
-			for _, m := range made {
+			for _, m := range mutants {
 				key := Record{Line: m.Line, Change: m.Change}
 				if names[key] {
 					t.Errorf("two mutants are called line %d, %s", m.Line, m.Change)
 				}
 				names[key] = true
 			}
-			if stale := match(&Report{Mutants: made}, list); len(stale) > 0 {
+			if stale := match(&Report{Mutants: mutants}, list); len(stale) > 0 {
 				t.Errorf("stale: %+v", stale)
 			}
 		})
@@ -160,7 +174,7 @@ func TestFilesOfTheirOwnTree(t *testing.T) {
 	o := options(t)
 	o.Sequences = 20
 	o = o.withDefaults()
-	main, _ := opened(t, "embedded", o.Oracle)
+	main := opened(t, "embedded", o.Oracle)
 	root := t.TempDir()
 	inner := filepath.Join(root, "outer", "inner")
 	if err := os.MkdirAll(inner, 0o700); err != nil {
@@ -175,15 +189,15 @@ func TestFilesOfTheirOwnTree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, made := opened(t, filepath.Join(inner, "store.py"), o.Oracle)
+	f := opened(t, filepath.Join(inner, "store.py"), o.Oracle)
 	if err := f.agrees(context.Background(), &o); err != nil {
 		t.Fatal(err)
 	}
-	m := &made[slices.IndexFunc(made, func(m Automatic) bool { return m.Change == "- became +" })]
+	m := &Automatic{Source: strings.Replace(store, "self._next += 1", "self._next += 2", 1)}
 	if err := f.try(context.Background(), m, &o); err != nil || m.Fate != Killed {
 		t.Errorf("%s, %q, %v", m.Fate, m.How, err)
 	}
-	text, err := os.ReadFile(filepath.Join(inner, "store.py"))
+	text, err := os.ReadFile(f.path)
 	if err != nil || string(text) != store {
 		t.Errorf("the file itself was changed: %v", err)
 	}
