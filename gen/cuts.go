@@ -111,6 +111,24 @@ func keysOf(s op.Sequence) []string {
 	return keys
 }
 
+// keepKeys leaves out all keys but those of the last op, and one more at a time:
+// the bug mostly lies between what fails and one other key.
+func keepKeys(s op.Sequence) []op.Sequence {
+	if len(s.Ops) == 0 {
+		return nil
+	}
+	last := map[string]bool{}
+	s.Ops[len(s.Ops)-1].EachKey(func(key string) { last[key] = true })
+	out := []op.Sequence{mapKeys(s, func(key string) (string, bool) { return key, !last[key] })}
+	keys := keysOf(s)
+	for _, more := range keys[:min(len(keys), maxKeys)] {
+		if !last[more] {
+			out = append(out, mapKeys(s, func(key string) (string, bool) { return key, !last[key] && key != more }))
+		}
+	}
+	return out
+}
+
 // maxKeys bounds how many keys the key passes try one by one.
 const maxKeys = 64
 

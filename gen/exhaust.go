@@ -16,6 +16,9 @@ const maxExhaustive = 5000
 // tryAllKeys proposes the sequence with each element left out, and as it is, with
 // every way of naming keys in what remains.
 func tryAllKeys(s op.Sequence) []op.Sequence {
+	if len(s.Ops) > maxPairs {
+		return nil
+	}
 	return allKeys(append(eachCut(s), s), len(keysOf(s)), alphabets(s))
 }
 

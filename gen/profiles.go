@@ -192,7 +192,7 @@ func mixed(b *book) {
 	if b.production {
 		return
 	}
-	if b.chance(70) {
+	if b.chance(55) {
 		b.roughen()
 	}
 	if b.place(8, dealtKeys) == 0 {

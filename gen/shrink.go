@@ -24,9 +24,10 @@ type Pass struct {
 // pay: large cuts first, cosmetics last.
 var Passes = []Pass{
 	{"cut long runs of ops", cutLongRuns},
+	{"keep a few keys", keepKeys},
+	{"drop a key everywhere", dropKeys},
 	{"empty runs of ops", emptyRuns},
 	{"cut runs of ops", cutRuns},
-	{"drop a key everywhere", dropKeys},
 	{"drop two ops", dropPairs},
 	{"drop list elements", dropElements},
 	{"drop two list elements", dropElementPairs},

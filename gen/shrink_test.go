@@ -190,6 +190,8 @@ func TestPassesTakeAwayWhatTheySay(t *testing.T) {
 	}
 	for _, c := range []struct{ pass, from, to string }{
 		{"cut long runs of ops", "get a|get b|get c|get d|get e|get f|get g|get h", "get a|get b|get c|get d"},
+		{"keep a few keys", "put a=61 b=62 c=63 retain b|get a c", "put a=61 c=63|get a c"},
+		{"keep a few keys", "put a=61 b=62 c=63 d=64|get a", "put a=61 c=63|get a"},
 		{"cut runs of ops", "get a|get b|get c|get d", "get a|get b"},
 		{"drop a key everywhere", "put a=61 b=62 retain a release b|get a b", "put b=62 release b|get b"},
 		{"drop two ops", "get a|get b|get c", "get b"},
