@@ -63,8 +63,8 @@ func TestTables(t *testing.T) {
 	m := &Measured{
 		Machine: machine, Store: op.Identity{Name: "embedded", Class: "BlockObjectStore", Python: "3.12.1"}, Rounds: 3, Work: "some work",
 		Arms: []*Arm{
-			{Name: ArmBare, Says: "bare", samples: []sample{{1000, 0.1}, {1000, 0.2}, {1000, 0.1}}},
-			{Name: ArmOne, Says: "one", samples: []sample{{1000, 0.2}, {1000, 0.5}, {1000, 0.2}}},
+			{Name: ArmBare, Says: "bare", samples: []sample{{1000, 0.1, 0}, {1000, 0.2, 0}, {1000, 0.1, 0}}},
+			{Name: ArmOne, Says: "one", samples: []sample{{1000, 0.2, 0.001}, {1000, 0.5, 0.002}, {1000, 0.2, 0.001}}},
 			{Name: ArmHypothesis, Says: "peer", Skipped: "hypothesis is not installed"},
 		},
 	}

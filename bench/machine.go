@@ -5,6 +5,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // Machine is where a measurement was made.
@@ -42,4 +44,13 @@ func (m Machine) String() string {
 		text += ", load " + m.Load
 	}
 	return text
+}
+
+// ownCPU is the processor time this process has taken so far.
+func ownCPU() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

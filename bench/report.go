@@ -9,14 +9,17 @@ import (
 func (m *Measured) Write(w io.Writer, markdown bool) {
 	fmt.Fprintf(w, "%s\n", m.Machine)
 	fmt.Fprintf(w, "Store %s, class %s, Python %s. %d rounds in turns; medians, and the lowest and highest round.\n", m.Store.Name, m.Store.Class, m.Store.Python, m.Rounds)
-	fmt.Fprintf(w, "Work: %s.\n\n", m.Work)
-	arms := &table{head: []string{"arm", "ops a second", "lowest", "highest", "us an op", "ops a round"}}
+	fmt.Fprintf(w, "Work: %s. Own CPU: processor time of diffstore itself, us an op.\n\n", m.Work)
+	arms := &table{head: []string{"arm", "ops a second", "lowest", "highest", "us an op", "own CPU", "ops a round"}}
 	for _, arm := range m.Arms {
 		if arm.Skipped != "" {
 			continue
 		}
-		s := arm.PerSecond
-		arms.row(arm.Name, figure(s.Median), figure(s.Min), figure(s.Max), figure(1e6/s.Median), thousands(int64(arm.Ops)))
+		s, own := arm.PerSecond, "-"
+		if arm.OwnCPU != nil {
+			own = figure(arm.OwnCPU.Median)
+		}
+		arms.row(arm.Name, figure(s.Median), figure(s.Min), figure(s.Max), figure(1e6/s.Median), own, thousands(int64(arm.Ops)))
 	}
 	arms.write(w, markdown)
 	fmt.Fprintln(w)

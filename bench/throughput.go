@@ -64,6 +64,9 @@ type Arm struct {
 	// PerSecond is ops a second; in all arms but the bare ones each was executed
 	// on two sides and everything observable compared.
 	PerSecond *Spread `json:"ops_per_second,omitempty"`
+	// OwnCPU is how many microseconds of processor time diffstore itself took an
+	// op; what its oracles took comes on top.
+	OwnCPU *Spread `json:"own_cpu_us,omitempty"`
 	// Skipped is why the arm did not run.
 	Skipped string `json:"skipped,omitempty"`
 
@@ -75,6 +78,7 @@ type Arm struct {
 type sample struct {
 	Ops     int     `json:"ops"`
 	Seconds float64 `json:"seconds"`
+	ownCPU  float64 // seconds; 0 where diffstore has no part in the arm
 }
 
 // Throughput says what to measure.
@@ -155,6 +159,14 @@ func (m *Measured) summarise() {
 		byName[arm.Name] = arm
 		speed := spreadOf(arm.speeds())
 		arm.Ops, arm.PerSecond = arm.samples[0].Ops, &speed
+		if arm.samples[0].ownCPU > 0 {
+			var own []float64
+			for _, s := range arm.samples {
+				own = append(own, s.ownCPU/float64(s.Ops)*1e6)
+			}
+			spread := spreadOf(own)
+			arm.OwnCPU = &spread
+		}
 	}
 	for _, w := range wanted {
 		of, to := byName[w.of], byName[w.to]
@@ -321,9 +333,10 @@ func (r *throughputRun) campaignOf(subjects []diff.Open, workers int) *diff.Camp
 // timed runs a campaign in which the sides must agree: one that ends early would
 // measure something else.
 func (r *throughputRun) timed(c *diff.Campaign) (sample, error) {
-	began := time.Now()
+	began, cpu := time.Now(), ownCPU()
 	result, err := c.Run(r.ctx)
 	took := time.Since(began)
+	cpu = ownCPU() - cpu
 	switch {
 	case err != nil:
 		return sample{}, err
@@ -333,5 +346,5 @@ func (r *throughputRun) timed(c *diff.Campaign) (sample, error) {
 	if r.store.Name == "" {
 		r.store = result.Identities[1]
 	}
-	return sample{Ops: result.Ops, Seconds: took.Seconds()}, nil
+	return sample{Ops: result.Ops, Seconds: took.Seconds(), ownCPU: cpu.Seconds()}, nil
 }

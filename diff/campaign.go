@@ -14,7 +14,7 @@ import (
 // batchOps is how many ops a request holds at most, beyond its first sequence:
 // enough that messages cost little, few enough that all that is made of them on
 // both sides stays in a near cache.
-const batchOps = 600
+const batchOps = 1200
 
 // Campaign runs many generated sequences on the same subjects.
 type Campaign struct {
@@ -48,8 +48,8 @@ type Campaign struct {
 	Progress func(sequences, ops int)
 }
 
-// Visitor sees each judged sequence: its index, the runs of all subjects, and its
-// divergence or nil.
+// Visitor sees each judged sequence: its index, the runs of all subjects, which
+// are valid until it returns, and the divergence or nil.
 type Visitor func(index int, sequence *op.Sequence, runs []op.Run, d *Divergence)
 
 // Finding is a sequence that diverges.
@@ -154,7 +154,6 @@ func (s *shared) lower(to int64) {
 type flight struct {
 	first     int
 	sequences []op.Sequence
-	runs      [][]op.Run // by subject
 }
 
 // worker is one set of subjects with its two flights.
@@ -163,12 +162,16 @@ type worker struct {
 	subjects []Subject
 	judge    Judge
 	visit    Visitor
-	one      []op.Run
-	found    []Finding
-	known    map[string]int
-	stats    gen.Stats
-	ops      int
-	done     int
+	// By subject: the run that is judged, what gives the next one, and room for
+	// the runs of a batch of a subject that gives them all at once.
+	one   []op.Run
+	nexts []func(dst *op.Run) error
+	rooms [][]op.Run
+	found []Finding
+	known map[string]int
+	stats gen.Stats
+	ops   int
+	done  int
 }
 
 // work keeps two batches under way, so that the subjects' processes always have
@@ -178,7 +181,11 @@ func (s *shared) work() error {
 	if err != nil {
 		return err
 	}
-	w := &worker{shared: s, subjects: subjects, judge: s.c.Judge(), one: make([]op.Run, len(subjects)), known: map[string]int{}}
+	n := len(subjects)
+	w := &worker{
+		shared: s, subjects: subjects, judge: s.c.Judge(), known: map[string]int{},
+		one: make([]op.Run, n), nexts: make([]func(*op.Run) error, n), rooms: make([][]op.Run, n),
+	}
 	if s.c.Visit != nil {
 		w.visit = s.c.Visit()
 	}
@@ -243,12 +250,6 @@ func (w *worker) submit(f *flight) (bool, error) {
 	if err := w.writeAhead(first, batch); err != nil {
 		return false, err
 	}
-	if f.runs == nil {
-		f.runs = make([][]op.Run, len(w.subjects))
-		for i := range f.runs {
-			f.runs[i] = make([]op.Run, w.batch)
-		}
-	}
 	f.sequences = batch
 	for _, subject := range w.subjects {
 		if err := subject.Submit(batch); err != nil {
@@ -283,9 +284,11 @@ func (w *worker) collect(f *flight) error {
 	batch := f.sequences
 	f.sequences = f.sequences[:cap(f.sequences)]
 	for s, subject := range w.subjects {
-		if err := subject.Collect(f.runs[s][:len(batch)]); err != nil {
+		next, err := receive(subject, w.room(s, len(batch)))
+		if err != nil {
 			return err
 		}
+		w.nexts[s] = next
 	}
 	ops, done := 0, 0
 	for i := range batch {
@@ -294,7 +297,9 @@ func (w *worker) collect(f *flight) error {
 			break
 		}
 		for s := range w.subjects {
-			w.one[s] = f.runs[s][i]
+			if err := w.nexts[s](&w.one[s]); err != nil {
+				return err
+			}
 		}
 		d := w.judge(&batch[i], w.one)
 		w.stats.Add(&batch[i], w.one[0].Steps)
@@ -321,6 +326,14 @@ func (w *worker) collect(f *flight) error {
 		w.c.Progress(done, ops)
 	}
 	return nil
+}
+
+// room gives a subject's room for the runs of a batch.
+func (w *worker) room(subject, runs int) []op.Run {
+	for len(w.rooms[subject]) < runs {
+		w.rooms[subject] = append(w.rooms[subject], op.Run{})
+	}
+	return w.rooms[subject][:runs]
 }
 
 // report adds what the worker did to the result.

@@ -29,6 +29,27 @@ type Subject interface {
 	Close()
 }
 
+// streamer is a subject that brings a batch back run by run, so that a run is
+// compared while it lies in a near cache and its memory is that of the one before.
+type streamer interface {
+	// Receive waits for the oldest batch under way; next fills dst with the next
+	// run of it. What it fills is valid until next is called again.
+	Receive() (next func(dst *op.Run) error, err error)
+}
+
+// receive is Receive for any subject. The runs of one that cannot do it are
+// collected into room, which is as long as the batch.
+func receive(subject Subject, room []op.Run) (next func(dst *op.Run) error, err error) {
+	if s, ok := subject.(streamer); ok {
+		return s.Receive()
+	}
+	err = subject.Collect(room)
+	return func(dst *op.Run) error {
+		*dst, room = room[0], room[1:]
+		return nil
+	}, err
+}
+
 // Open makes a subject; a campaign opens one a worker.
 type Open func() (Subject, error)
 
@@ -73,12 +94,21 @@ func (m *modelSubject) Submit(batch []op.Sequence) error {
 }
 
 func (m *modelSubject) Collect(dst []op.Run) error {
+	next, err := m.Receive()
+	for i := 0; err == nil && i < len(dst); i++ {
+		err = next(&dst[i])
+	}
+	return err
+}
+
+func (m *modelSubject) Receive() (next func(dst *op.Run) error, err error) {
 	batch := m.pending[0]
 	m.pending = append(m.pending[:0], m.pending[1:]...)
-	for i := range batch {
-		RunModel(m.store, &batch[i], &dst[i])
-	}
-	return nil
+	return func(dst *op.Run) error {
+		RunModel(m.store, &batch[0], dst)
+		batch = batch[1:]
+		return nil
+	}, nil
 }
 
 // RunModel runs one sequence on a store that is reset for it, reusing dst's memory.

@@ -59,31 +59,20 @@ func BenchmarkEncode(b *testing.B) {
 	perOp(b, ops)
 }
 
-// BenchmarkDecode reads replies to 100 sequences, as values and then as runs.
+// BenchmarkDecode reads replies to 100 sequences, run by run.
 func BenchmarkDecode(b *testing.B) {
 	batch, reply, ops, sees := benchBatch(b)
-	r := reader{sees: sees}
-	dst := make([]op.Run, len(batch))
-	b.Run("part=tree", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := r.decodeMarshal(reply); err != nil {
-				b.Fatal(err)
-			}
+	r := reader{sees: sees, body: reply}
+	var run op.Run
+	b.ReportAllocs()
+	for b.Loop() {
+		err := r.open(flight{batch: batch}, false)
+		for i := 0; err == nil && i < len(batch); i++ {
+			err = r.next(&run)
 		}
-		perOp(b, ops)
-	})
-	b.Run("part=runs", func(b *testing.B) {
-		if err := r.decodeMarshal(reply); err != nil {
+		if err != nil {
 			b.Fatal(err)
 		}
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := r.runs(batch, false, dst); err != nil {
-				b.Fatal(err)
-			}
-		}
-		perOp(b, ops)
-	})
-	b.Logf("%d bytes of reply an op", len(reply)/ops)
+	}
+	perOp(b, ops)
 }

@@ -46,7 +46,8 @@ type node struct {
 // tree is one decoded message. Its memory is reused by the next.
 type tree struct {
 	nodes []node
-	refs  []int32
+	// refs are the values that later ones may refer to, in their order.
+	refs []node
 	// names keeps one string for each short text that this decoder has seen, so
 	// that equal keys are one string and decoding allocates nothing for them.
 	names map[string]string
@@ -161,6 +162,30 @@ func (d *marshalDecoder) length() (int, error) {
 	return int(int32(binary.LittleEndian.Uint32(b))), nil
 }
 
+// quick appends the next value if it is what most are: a small integer or a
+// reference. It says false of any other, which value then reads or refuses.
+func (d *marshalDecoder) quick(depth int) bool {
+	if len(d.data)-d.pos < 5 || depth > maxDepth || len(d.nodes) >= maxNodes {
+		return false
+	}
+	number := int32(binary.LittleEndian.Uint32(d.data[d.pos+1:]))
+	end := int32(len(d.nodes)) + 1
+	switch d.data[d.pos] {
+	case codeInt:
+		d.nodes = append(d.nodes, node{kind: nodeInt, end: end, n: int64(number)})
+	case codeRef:
+		if uint(number) >= uint(len(d.refs)) || !d.refs[number].leaf() {
+			return false
+		}
+		d.nodes = append(d.nodes, d.refs[number])
+		d.nodes[end-1].end = end
+	default:
+		return false
+	}
+	d.pos += 5
+	return true
+}
+
 // value appends one value and its children to the tree.
 func (d *marshalDecoder) value(depth int) error {
 	if d.pos >= len(d.data) {
@@ -172,10 +197,21 @@ func (d *marshalDecoder) value(depth int) error {
 	}
 	code := d.data[d.pos]
 	d.pos++
-	if code&flagRef != 0 {
-		d.refs = append(d.refs, place)
-		code &^= flagRef
+	if code&flagRef == 0 {
+		return d.content(place, code, depth)
 	}
+	ref := len(d.refs)
+	d.refs = append(d.refs, unfinished)
+	err = d.content(place, code&^flagRef, depth)
+	d.refs[ref] = d.nodes[place]
+	return err
+}
+
+// unfinished stands for a value that may be referred to and is being read.
+var unfinished = node{kind: nodeList, n: 1}
+
+// content reads what stands behind a value's code into the value at place.
+func (d *marshalDecoder) content(place int32, code byte, depth int) error {
 	n := &d.nodes[place]
 	switch code {
 	case codeNone:
@@ -206,11 +242,11 @@ func (d *marshalDecoder) value(depth int) error {
 		if index < 0 || index >= len(d.refs) {
 			return errRef
 		}
-		target := d.refs[index]
-		if target >= place || !d.leaf(target) {
+		target := &d.refs[index]
+		if !target.leaf() {
 			return errRef
 		}
-		*n = d.nodes[target]
+		*n = *target
 		n.end = place + 1
 	case codeTuple, codeList, codeSmallTuple:
 		return d.list(place, code, depth)
@@ -225,8 +261,7 @@ func (d *marshalDecoder) value(depth int) error {
 // leaf tells whether the node has no children. Only such may be referred to: a
 // value that holds itself would never end, and one that holds the same large
 // value many times would unfold to more than was sent.
-func (d *marshalDecoder) leaf(place int32) bool {
-	n := &d.nodes[place]
+func (n *node) leaf() bool {
 	return n.kind != nodeList && n.kind != nodeDict || n.n == 0
 }
 
@@ -294,27 +329,39 @@ func (d *marshalDecoder) long() (int64, error) {
 	return int64(number), nil
 }
 
-func (d *marshalDecoder) list(place int32, code byte, depth int) error {
-	var count int
+// count reads how many parts a list has.
+func (d *marshalDecoder) count(code byte) (int, error) {
+	count := 0
 	if code == codeSmallTuple {
 		b, err := d.take(1)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		count = int(b[0])
 	} else {
 		length, err := d.length()
 		if err != nil {
-			return err
+			return 0, err
 		}
 		count = length
 	}
 	if count < 0 || count > len(d.data)-d.pos {
-		return errShort
+		return 0, errShort
+	}
+	return count, nil
+}
+
+func (d *marshalDecoder) list(place int32, code byte, depth int) error {
+	count, err := d.count(code)
+	if err != nil {
+		return err
 	}
 	n := &d.nodes[place]
 	n.kind, n.n = nodeList, int64(count)
 	for range count {
+		if d.quick(depth + 1) {
+			continue
+		}
 		if err := d.value(depth + 1); err != nil {
 			return err
 		}
@@ -325,7 +372,6 @@ func (d *marshalDecoder) list(place int32, code byte, depth int) error {
 
 func (d *marshalDecoder) dict(place int32, depth int) error {
 	d.nodes[place].kind = nodeDict
-	d.nodes[place].n = 1 // no leaf while it is read
 	pairs := int64(0)
 	for {
 		if d.pos < len(d.data) && d.data[d.pos] == codeNull {
@@ -333,6 +379,9 @@ func (d *marshalDecoder) dict(place int32, depth int) error {
 			break
 		}
 		for range 2 {
+			if d.quick(depth + 1) {
+				continue
+			}
 			if err := d.value(depth + 1); err != nil {
 				return err
 			}

@@ -117,12 +117,8 @@ func TestRepliesOfAnotherShape(t *testing.T) {
 		`{"runs":[[null,[[null,[[],null,[],{},[],null]]]]]}`:      "the next slot is no integer",
 		`{"runs":[[null,[[null,` + state + `,[1,1]]]]]}`:          "a step is no list of 2",
 	} {
-		r := &reader{hex: true, sees: op.SeesAll}
-		if err := r.decodeJSON([]byte(reply)); err != nil {
-			t.Errorf("%s: %v", reply, err)
-			continue
-		}
-		err := r.runs(batch, false, make([]op.Run, 1))
+		r := &reader{hex: true, sees: op.SeesAll, body: []byte(reply)}
+		err := r.runs(flight{batch: batch}, false, make([]op.Run, 1))
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: error %v, want one with %q", reply, err, says)
 		}

@@ -38,8 +38,7 @@ type reader struct {
 	// set holds the referenced keys of the state being read, when they are too
 	// many to look through.
 	set map[string]struct{}
-	// plans are those of the batch whose reply is read, one a sequence, or none.
-	plans []*Plan
+	stream
 	// seen says in which look a key was met last; looks counts them.
 	seen  map[string]int
 	looks int
@@ -103,27 +102,14 @@ func notInteger(what string) error { return fmt.Errorf("%s is no integer", what)
 
 // runs reads the reply to a batch into dst, one run a sequence. Payloads are
 // views of the message.
-func (r *reader) runs(batch []op.Sequence, hashes bool, dst []op.Run) error {
-	list, ok := r.field(0, "runs")
-	if !ok {
-		return errors.New("the reply has no runs")
-	}
-	at, _, err := r.list(list, "runs", len(batch))
-	if err != nil {
+func (r *reader) runs(f flight, hashes bool, dst []op.Run) error {
+	if err := r.open(f, hashes); err != nil {
 		return err
 	}
-	for i := range batch {
-		if err := r.run(at, &batch[i], r.planOf(i), hashes, &dst[i]); err != nil {
-			return fmt.Errorf("run %d: %w", i, err)
+	for i := range f.batch {
+		if err := r.next(&dst[i]); err != nil {
+			return err
 		}
-		at = r.nodes[at].end
-	}
-	return nil
-}
-
-func (r *reader) planOf(i int) *Plan {
-	if i < len(r.plans) {
-		return r.plans[i]
 	}
 	return nil
 }

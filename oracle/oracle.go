@@ -107,30 +107,50 @@ func (o *Oracle) Submit(batch []op.Sequence) error {
 }
 
 // Collect waits for the oldest batch under way and fills dst, one run a
-// sequence. What dst holds is valid until the next but one Collect.
+// sequence. What dst holds is valid until the next but one Collect or Receive.
 func (o *Oracle) Collect(dst []op.Run) error {
+	next, err := o.Receive()
+	for i := 0; err == nil && i < len(dst); i++ {
+		err = next(&dst[i])
+	}
+	return err
+}
+
+// Receive waits for the oldest batch under way. The function it gives fills dst
+// with the next run of the batch, on the memory of dst; its payloads are valid as
+// long as Collect says. Runs that are not asked for are passed over.
+func (o *Oracle) Receive() (next func(dst *op.Run) error, err error) {
 	f := o.pending[0]
 	o.pending = append(o.pending[:0], o.pending[1:]...)
 	if o.process != nil {
 		r := &o.readers[o.collected%2]
 		o.collected++
-		r.plans = f.plans
-		err := o.process.receive(r, o.batchLimit(f.batch))
+		err := o.process.read(r, o.batchLimit(f.batch))
 		if err == nil {
-			err = r.runs(f.batch, o.ask.Hashes, dst)
+			err = r.open(f, o.ask.Hashes)
 		}
 		if err == nil {
-			return nil
+			return func(dst *op.Run) error {
+				if err := r.next(dst); err != nil {
+					return o.broken(err)
+				}
+				return nil
+			}, nil
 		}
 		if !errors.Is(err, errDead) {
-			return o.broken(err)
+			return nil, o.broken(err)
 		}
 	}
-	if err := o.again(f, dst, o.drop()); err != nil {
-		return err
+	runs := make([]op.Run, len(f.batch))
+	if err := o.again(f, runs, o.drop()); err != nil {
+		return nil, err
+	}
+	next = func(dst *op.Run) error {
+		*dst, runs = runs[0], runs[1:]
+		return nil
 	}
 	// What was under way behind the batch went with the process.
-	return o.restart()
+	return next, o.restart()
 }
 
 func (o *Oracle) fault(kind, format string, args ...any) *Fault {

@@ -50,12 +50,9 @@ func TestPlannedStates(t *testing.T) {
 	decode := func(message any) ([]op.Run, error) {
 		var e marshalEncoder
 		e.any(message)
-		r := &reader{sees: op.SeesAll, plans: plansOf(batch)}
-		if err := r.decodeMarshal(e.buf); err != nil {
-			t.Fatal(err)
-		}
+		r := &reader{sees: op.SeesAll, body: e.buf}
 		runs := make([]op.Run, 1)
-		return runs, r.runs(batch, false, runs)
+		return runs, r.runs(flight{batch, plansOf(batch)}, false, runs)
 	}
 	runs, err := decode(plannedReply(batch))
 	if err != nil {

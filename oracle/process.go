@@ -248,16 +248,23 @@ func (p *process) post(message []byte) error {
 
 // receive waits for one message and decodes it into the reader, whose memory it uses.
 func (p *process) receive(r *reader, limit time.Duration) error {
+	if err := p.read(r, limit); err != nil {
+		return err
+	}
+	return r.whole()
+}
+
+// read waits for one message and reads it into the reader's body.
+func (p *process) read(r *reader, limit time.Duration) error {
 	disarm := p.arm(limit)
 	defer disarm()
 	r.sees, r.hex, r.asked = p.sees, p.hello.Wire == WireJSON, &p.encoder
 	if r.hex {
 		line, err := p.line(r.body[:0], MessageLimit)
-		if err != nil {
-			return err
+		if err == nil {
+			r.body = line
 		}
-		r.body = line
-		return r.decodeJSON(line)
+		return err
 	}
 	var header [4]byte
 	if n, err := io.ReadFull(p.out, header[:]); err != nil {
@@ -271,7 +278,7 @@ func (p *process) receive(r *reader, limit time.Duration) error {
 	if _, err := io.ReadFull(p.out, r.body); err != nil {
 		return p.gone(len(header))
 	}
-	return r.decodeMarshal(r.body)
+	return nil
 }
 
 // line appends one line of at most limit bytes to buf.
