@@ -36,6 +36,41 @@ func mergeNeighbours(s op.Sequence) []op.Sequence {
 	return out
 }
 
+// mergeAndLeave makes one put of two that follow each other, in which a key, or all
+// of the first one's, leave at once: what a put retains and releases itself is not
+// protected in it, so that it can be evicted by the put that brought it.
+func mergeAndLeave(s op.Sequence) []op.Sequence {
+	if len(s.Ops) > maxTriples {
+		return nil
+	}
+	var out []op.Sequence
+	for i := len(s.Ops) - 1; i > 0; i-- {
+		a, b := s.Ops[i-1], s.Ops[i]
+		if a.Kind != op.Put || b.Kind != op.Put {
+			continue
+		}
+		merged := without(s, i, i+1)
+		objects, retain, release := slices.Concat(a.Objects, b.Objects), slices.Concat(a.Retain, b.Retain), slices.Concat(a.Release, b.Release)
+		leave := func(keys ...string) {
+			next := merged
+			next.Ops = slices.Clone(merged.Ops)
+			next.Ops[i-1] = op.Op{Kind: op.Put, Objects: objects, Retain: slices.Concat(retain, keys), Release: slices.Concat(release, keys)}
+			for next.Slots = s.Slots; next.Slots > 0 && next.Slots > s.Slots-2; next.Slots-- {
+				out = append(out, next)
+			}
+		}
+		var first []string
+		for j := range a.Objects {
+			first = append(first, a.Objects[j].Key)
+		}
+		leave(first...)
+		for j := range objects {
+			leave(objects[j].Key)
+		}
+	}
+	return out
+}
+
 // moveElements moves one element of a put to the same list of the next put. It
 // takes nothing away itself: it is proposed with the emptied put left out.
 func moveElements(s op.Sequence) []op.Sequence {

@@ -40,6 +40,7 @@ var Passes = []Pass{
 	{"smaller objects", smallerObjects},
 	{"drop three ops", dropTriples},
 	{"move an element to an earlier put alone", moveOne},
+	{"merge two puts, keys leaving", mergeAndLeave},
 	{"name another key in one place", renameOne},
 	{"rename keys by first use", renameKeys},
 	{"sort a list", sortLists},

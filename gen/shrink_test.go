@@ -198,6 +198,8 @@ func TestPassesTakeAwayWhatTheySay(t *testing.T) {
 		{"drop list elements", "put a=61 b=62 retain a b", "put a=61 b=62 retain a"},
 		{"drop two list elements", "put a=61 retain b|put release b", "put a=61|put"},
 		{"merge neighbouring calls", "put a=61 retain a|put b=62 release a", "put a=61 b=62 retain a release a"},
+		{"merge two puts, keys leaving", "put a=61 b=62|put c=63", "put a=61 b=62 c=63 retain a b release a b"},
+		{"merge two puts, keys leaving", "put a=61 b=62|put c=63", "put a=61 b=62 c=63 retain b release b"},
 		{"make two keys one", "put a=61 b=62|get b", "put a=61 a=62|get a"},
 		{"move an element to a later put", "put a=61|get a|put b=62 release a", "get a|put a=61 b=62 release a"},
 		{"plain payloads", "put a=7a", "put a=61"},

@@ -53,8 +53,8 @@ func TestAlphabetHoldsEveryOpOnce(t *testing.T) {
 				last = size
 			}
 		}
-		if len(seen) != len(a.ops) || float64(len(a.ops)) != b.ops() {
-			t.Errorf("%s: %d ops, %d of them distinct, expected %.0f", b, len(a.ops), len(seen), b.ops())
+		if len(seen) != len(a.ops) || float64(len(a.ops)) != b.letters() {
+			t.Errorf("%s: %d ops, %d of them distinct, expected %.0f", b, len(a.ops), len(seen), b.letters())
 		}
 		if kinds[op.Close] != 1 || float64(kinds[op.Get]) != listsOf(b.Keys, b.Lists) {
 			t.Errorf("%s: kinds %v", b, kinds)

@@ -25,6 +25,8 @@ type Bounds struct {
 	// Lost is how far the next unused slot may pass the last one, as it does when
 	// payloads do not fit: each time without end, so this is bounded like Counts.
 	Lost int `json:"lost"`
+	// Ops is how many ops a sequence has at most; 0 is any number.
+	Ops int `json:"ops,omitempty"`
 }
 
 // DefaultBounds are small enough to be searched in a minute or two, and large
@@ -36,6 +38,8 @@ const (
 	maxKeys  = 8
 	maxOps   = 600_000
 	maxBound = 100
+	// maxLength is more ops than any search gets to.
+	maxLength = 1_000_000
 )
 
 // Check tells what is wrong with the bounds, in one line; nil if nothing.
@@ -46,20 +50,20 @@ func (b Bounds) Check() error {
 		low, high int
 	}{
 		{"slots", b.Slots, 1, maxBound}, {"keys", b.Keys, 1, maxKeys}, {"counts", b.Counts, 0, maxBound}, {"batch", b.Batch, 0, maxBound},
-		{"lists", b.Lists, 0, maxBound}, {"object bytes", b.ObjectBytes, 1, maxBound}, {"lost", b.Lost, 0, maxBound},
+		{"lists", b.Lists, 0, maxBound}, {"object bytes", b.ObjectBytes, 1, maxBound}, {"lost", b.Lost, 0, maxBound}, {"ops", b.Ops, 0, maxLength},
 	} {
 		if bound.is < bound.low || bound.is > bound.high {
 			return fmt.Errorf("%s must be from %d to %d, not %d", bound.name, bound.low, bound.high, bound.is)
 		}
 	}
-	if n := b.ops(); n > maxOps {
+	if n := b.letters(); n > maxOps {
 		return fmt.Errorf("these bounds have about %.0f operations, more than %d: make batch, lists or keys smaller", n, maxOps)
 	}
 	return nil
 }
 
-// ops is how many ops the bounds have.
-func (b Bounds) ops() float64 {
+// letters is how many different ops the bounds have.
+func (b Bounds) letters() float64 {
 	lists := listsOf(b.Keys, b.Lists)
 	return listsOf(b.Keys*len(b.sizes()), b.Batch)*lists*lists + lists + 1
 }
@@ -92,6 +96,9 @@ func (b Bounds) String() string {
 	text := fmt.Sprintf("%s, %s, counts to %d, batches to %d, lists to %d", several(b.Slots, "slot"), several(b.Keys, "key"), b.Counts, b.Batch, b.Lists)
 	if b.Misuse {
 		text += fmt.Sprintf(", misuse with %s lost", several(b.Lost, "slot"))
+	}
+	if b.Ops > 0 {
+		text += fmt.Sprintf(", at most %s", several(b.Ops, "op"))
 	}
 	return text
 }

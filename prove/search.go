@@ -278,7 +278,7 @@ func (r *run) land(f *flight) (over bool, err error) {
 			if d != nil {
 				return true, r.found(d, branch)
 			}
-			if !r.judge.within() {
+			if !r.judge.within() || r.Bounds.Ops > 0 && len(branch.Path)+1 >= r.Bounds.Ops {
 				r.result.Beyond++
 				continue
 			}

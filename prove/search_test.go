@@ -260,6 +260,23 @@ func TestPlantedBugs(t *testing.T) {
 	}
 }
 
+// TestBoundedLength: what takes three ops is not found in two, and with three it is.
+func TestBoundedLength(t *testing.T) {
+	open, m := planted(t, "payload-overwritten")
+	for ops, want := range map[int]int{1: 0, 2: 0, 3: 3, 4: 3} {
+		bounds := tiny
+		bounds.Ops = ops
+		r := mustRun(t, &Search{Bounds: bounds, Model: m.Store, Stores: []diff.Open{open}})
+		found := 0
+		if r.Finding != nil {
+			found = len(r.Finding.Sequence.Ops)
+		}
+		if found != want || r.Complete != (want == 0) || r.Depth >= ops {
+			t.Errorf("%s: found in %d ops, want %d; %+v", bounds, found, want, r.Progress)
+		}
+	}
+}
+
 // hidden are bounds in which a KeyError can show the order of referenced keys.
 var hidden = Bounds{Slots: 2, Keys: 2, Counts: 1, Batch: 2, Lists: 2, ObjectBytes: 1, Misuse: true}
 

@@ -38,6 +38,9 @@ type Options struct {
 	Seeds int
 	// Budget bounds one reduction; the zero value means diff.DefaultBudget.
 	Budget diff.Budget
+	// Fewest asks a search of all short sequences within small bounds for fewer
+	// ops than are known to show a planted bug.
+	Fewest bool
 	// Workers is how many mutants run side by side, each in a process of its
 	// own; 0 means one for each processor.
 	Workers int

@@ -103,6 +103,11 @@ func Plant(ctx context.Context, mutants []python.Mutant, o Options) ([]Planted, 
 			}
 			rows[i].Catches = append(rows[i].Catches, c)
 		}
+		if o.Fewest && mutants[i].Equivalent == "" && rows[i].Caught() {
+			if rows[i].Shortest, err = fewest(ctx, &rows[i], launch, rows[i].Known()); err != nil {
+				return fmt.Errorf("mutant %s: %w", mutants[i].Name, err)
+			}
+		}
 		return nil
 	})
 	return rows, err

@@ -80,7 +80,7 @@ func TestPlant(t *testing.T) {
 			t.Errorf("%s: reduced to %d ops, %d are on record", p.Mutant.Name, p.Longest(), p.Shortest)
 		}
 	}
-	const want = "2 slots of 1 bytes\nput a=61 b=62\nput c=63"
+	const want = "1 slots of 1 bytes\nput a=61 b=62 retain a b release a b"
 	if c := rows[0].Catches[0]; c.Trace != want || c.Class != diff.Differs || !rows[0].Same() {
 		t.Errorf("evict-newest-first came out as\n%s\nof class %s, the same for all seeds: %v", c.Trace, c.Class, rows[0].Same())
 	}
@@ -137,6 +137,27 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
+// TestFewest: a search finds what a reduction may not, and nothing shorter than there is.
+func TestFewest(t *testing.T) {
+	o := options(t)
+	for name, want := range map[string]int{"evict-newest-first": 1, "get-does-not-touch": 2} {
+		m := planted(t, name)[0]
+		source, err := m.Apply()
+		if err != nil {
+			t.Fatal(err)
+		}
+		launch, err := oracle.Source(name, source, o.Oracle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for known := want; known < want+2; known++ {
+			if got, err := fewest(context.Background(), &Planted{Mutant: m}, launch, known); err != nil || got != want {
+				t.Errorf("%s, known in %d ops: found in %d, %v", name, known, got, err)
+			}
+		}
+	}
+}
+
 func TestShortest(t *testing.T) {
 	known, err := readShortest()
 	if err != nil {
@@ -157,7 +178,7 @@ func TestShortest(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "shortest.json")
 	rows := []Planted{
-		{Mutant: python.Mutant{Name: "evict-newest-first"}, Shortest: 2, Catches: []Catch{{Caught: true, Length: 3}, {Caught: true, Length: 1}}},
+		{Mutant: python.Mutant{Name: "evict-newest-first"}, Shortest: 1, Catches: []Catch{{Caught: true, Length: 3}, {Caught: true, Length: 1}}},
 		{Mutant: python.Mutant{Name: "new"}, Catches: []Catch{{Caught: true, Length: 9}, {Caught: true, Length: 7}}},
 		{Mutant: python.Mutant{Name: "missed"}, Catches: []Catch{{}}},
 	}

@@ -28,7 +28,7 @@ func (p *Planted) Known() int {
 }
 
 // WriteShortest writes the lengths on record to a file, with what these bugs
-// were reduced to where that is shorter. Bugs that are not among them keep theirs.
+// were reduced to, or a search found, where that is shorter. Bugs that are not among them keep theirs.
 func WriteShortest(path string, rows []Planted) error {
 	known, err := readShortest()
 	if err != nil {

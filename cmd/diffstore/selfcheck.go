@@ -37,7 +37,7 @@ var selfcheckCommand = command{
 		set.StringVar(&f.python, "python", "", "the Python interpreter (default: python3 on the PATH)")
 		set.DurationVar(&f.opTimeout, "op-timeout", time.Second, "how long one op may take before it is a hang")
 		set.StringVar(&f.page, "markdown", "", "page whose part on this check is written anew")
-		set.StringVar(&f.shortest, "update-shortest", "", "file that the least lengths known are written to (selfcheck/shortest.json)")
+		set.StringVar(&f.shortest, "update-shortest", "", "search for shorter sequences than are known, and write the least lengths to this file (selfcheck/shortest.json)")
 		f.declareForms(set)
 		return f.run
 	},
@@ -71,6 +71,7 @@ func (f *selfcheckFlags) run(env *environment, args []string) (diff.Verdict, err
 		return 0, err
 	}
 	f.options.Oracle = oracle.Options{Python: f.python, OpTimeout: f.opTimeout, Progress: env.progressLine()}
+	f.options.Fewest = f.shortest != ""
 	if env.terminal {
 		f.options.Progress = progress(env)
 	}
