@@ -21,6 +21,7 @@ type traffic struct {
 
 	objects         []op.Object
 	retain, release []string
+	made            []byte
 }
 
 // ringKeys makes keys that look as the worker's do.
@@ -47,6 +48,11 @@ func (t *traffic) next(count int) int {
 		}
 	}
 	t.at += count
+	// A caller has just made the keys that it brings, so their text is near.
+	t.made = t.made[:0]
+	for _, key := range t.retain {
+		t.made = append(t.made, key...)
+	}
 	return count
 }
 

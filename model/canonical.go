@@ -145,6 +145,7 @@ func (s *Store) Become(other *Store) error {
 	s.stored, s.referenced, s.clock, s.next = other.stored, other.referenced, other.clock, other.next
 	s.entries = append(s.entries[:0], other.entries...)
 	s.idleHead = other.idleHead
+	s.lately, s.joined = other.lately, other.joined
 	s.table.cells = append(s.table.cells[:0], other.table.cells...)
 	s.table.used = other.table.used
 	if other.texts.arena != nil {

@@ -1,6 +1,10 @@
 package model
 
-import "github.com/diffstore/diffstore/op"
+import (
+	"unsafe"
+
+	"github.com/diffstore/diffstore/op"
+)
 
 // Put takes a reference for every key of retain, gives one back for every key of
 // release, and stores what is new of objects, evicting as needed. Payloads are
@@ -23,14 +27,25 @@ func (s *Store) put(objects []op.Object, retain, release []string) bool {
 		return s.fail(failure{kind: op.ClosedError})
 	}
 	s.recycle()
+	far := s.far()
+	if far {
+		s.fetchArguments(release)
+		s.fetchHead(len(objects))
+	}
 	s.hashKeys(objects, retain, release)
 	ofRetain := s.tags[len(objects):]
 	ofRelease := ofRetain[len(retain):]
+	if far {
+		s.fetchEntries(ofRelease)
+	}
 	s.readBatch(objects)
+	if far {
+		s.fetchTexts()
+	}
 	if begin := s.variant.begin; begin != nil {
 		begin(s)
 	}
-	s.retain(retain, ofRetain)
+	s.retain(objects, retain, ofRetain)
 	done := s.release(release, ofRelease)
 	if done {
 		s.moveToTail()
@@ -46,25 +61,39 @@ func (s *Store) put(objects []op.Object, retain, release []string) bool {
 }
 
 // hashKeys fills s.tags with the hashes of all keys of a put, in call order.
-func (s *Store) hashKeys(objects []op.Object, lists ...[]string) {
+func (s *Store) hashKeys(objects []op.Object, retain, release []string) {
 	s.tags = s.tags[:0]
 	for i := range objects {
 		s.tags = append(s.tags, s.tagOf(objects[i].Key))
 	}
-	for _, list := range lists {
-		for _, key := range list {
+	s.fetchCells(s.tags)
+	for i, key := range retain {
+		if broughtToo(objects, i, key) {
+			s.tags = append(s.tags, s.tags[i])
+		} else {
 			s.tags = append(s.tags, s.tagOf(key))
 		}
 	}
-	s.table.warm(s.tags)
+	start := len(s.tags)
+	for _, key := range release {
+		s.tags = append(s.tags, s.tagOf(key))
+	}
+	s.fetchCells(s.tags[start:])
+}
+
+// broughtToo tells whether a put's i-th retained key is the key of its i-th object,
+// the same text at the same place: a caller retains what it brings.
+func broughtToo(objects []op.Object, i int, key string) bool {
+	return i < len(objects) && len(key) == len(objects[i].Key) && unsafe.StringData(key) == unsafe.StringData(objects[i].Key)
 }
 
 // readBatch looks up the batch: each key once, at its first place with its last
 // payload. Keys that are new get an entry that is not stored yet.
 func (s *Store) readBatch(objects []op.Object) {
-	s.batch = s.batch[:0]
+	s.batch, s.brought = s.batch[:0], s.brought[:0]
 	for i := range objects {
 		index := s.findOrAdd(objects[i].Key, s.tags[i])
+		s.brought = append(s.brought, index)
 		e := &s.entries[index]
 		if e.batch != 0 {
 			s.batch[e.batch-1].object = int32(i)
@@ -75,9 +104,14 @@ func (s *Store) readBatch(objects []op.Object) {
 	}
 }
 
-func (s *Store) retain(keys []string, tags []uint32) {
+func (s *Store) retain(objects []op.Object, keys []string, tags []uint32) {
 	for i, key := range keys {
-		index := s.findOrAdd(key, tags[i])
+		var index int32
+		if broughtToo(objects, i, key) {
+			index = s.brought[i]
+		} else {
+			index = s.findOrAdd(key, tags[i])
+		}
 		e := &s.entries[index]
 		if e.refs == 0 {
 			s.referenced++
@@ -156,7 +190,11 @@ func (s *Store) evict() bool {
 	}
 	// Protected keys were moved to the tail just now: no more than the batch is
 	// passed over.
+	far := s.far()
 	for index := s.entries[root].next; index != root && len(s.victims) < excess; index = s.entries[index].next {
+		if far {
+			s.fetchVictim(index)
+		}
 		if s.entries[index].batch == 0 {
 			s.victims = append(s.victims, index)
 		}
@@ -166,11 +204,6 @@ func (s *Store) evict() bool {
 		s.rollBack()
 		return s.fail(failure{kind: op.CapacityError, limit: s.slots})
 	}
-	s.tags = s.tags[:0]
-	for _, index := range s.victims {
-		s.tags = append(s.tags, s.entries[index].tag)
-	}
-	s.table.warm(s.tags)
 	for _, index := range s.victims {
 		s.freeSlot(s.entries[index].slot)
 		s.discard(index)

@@ -30,12 +30,17 @@ type entry struct {
 	// prev and next link the queue: the stored keys without references, next
 	// victim first.
 	prev, next int32
-	slot       int32
-	refs       int32
+	// ahead is an entry that stood some places further in the queue when it was
+	// linked, and may be anywhere now: a hint of what will be needed soon.
+	ahead int32
+	slot  int32
+	refs  int32
 	// batch is 1 + the key's index in Store.batch while a put runs, else 0.
 	batch int32
 	// dropped marks what release-0.33 takes out at the start of a put.
 	dropped bool
+	// An entry is one cache line long, so that it is waited for once.
+	_ [8]byte
 }
 
 func (e *entry) stored() bool { return e.slot >= zombie }
@@ -54,6 +59,9 @@ func (s *Store) touch(index int32) {
 		s.unlink(index)
 	}
 	s.linkBefore(root, index)
+	if s.far() {
+		s.noteTail(index)
+	}
 }
 
 // linkBefore puts an unlinked entry in front of another one of the ring; in

@@ -27,6 +27,10 @@ type Store struct {
 	// rotations belong to front-rotation.
 	rotations []rotation
 
+	// lately are the last entries that joined the queue's tail, joined counts them.
+	lately [aheadBy]int32
+	joined uint
+
 	// victims are the entries that the last put evicted. They, and all in dead,
 	// keep their text until the next put recycles them.
 	victims, dead []int32
@@ -37,7 +41,9 @@ type Store struct {
 // callScratch is memory that calls use again; nothing in it outlives a call but
 // names, which Victims hands out.
 type callScratch struct {
-	batch    []batchKey
+	batch []batchKey
+	// brought are the entries of a put's objects.
+	brought  []int32
 	terminal []int32
 	found    []int32
 	order    []int32
@@ -90,6 +96,7 @@ func (s *Store) Reset(slots, objectBytes int) error {
 	s.stored, s.referenced, s.clock, s.next = 0, 0, 0, 0
 	s.entries = append(s.entries[:0], entry{slot: idle})
 	s.idleHead = root
+	s.lately = [aheadBy]int32{}
 	s.table.reset(min(slots, 1<<20))
 	s.texts.reset(slots)
 	s.free = s.free[:0]

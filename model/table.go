@@ -1,6 +1,9 @@
 package model
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // table finds entries by key: open addressing with linear probing. A cell holds
 // the low 32 bits of the key's hash above the entry's index; zero is an empty
@@ -9,8 +12,6 @@ import "math/bits"
 type table struct {
 	cells []uint64
 	used  int
-	// warmed takes what warm loads, which else would not be loaded.
-	warmed uint64
 }
 
 // minCells is the size of the smallest table: two cache lines.
@@ -84,18 +85,18 @@ func (t *table) remove(tag uint32, entry int32) {
 	t.used--
 }
 
-// warmCells is the size from which a table no longer lies in a near cache.
-const warmCells = 1 << 13
+// home is where the cell of a tag is, or near.
+func (t *table) home(tag uint32) unsafe.Pointer {
+	return unsafe.Pointer(&t.cells[int(tag)&(len(t.cells)-1)])
+}
 
-// warm loads the home cells of tags that are about to be looked for. A lookup
-// waits for its cell before it can go on, so a row of them waits for each in
-// turn; these loads wait for nothing and are under way together.
-func (t *table) warm(tags []uint32) {
-	if len(t.cells) < warmCells {
-		return
-	}
+// first gives the first entry with the tag, root where there is none.
+func (t *table) first(tag uint32) int32 {
 	mask := len(t.cells) - 1
-	for _, tag := range tags {
-		t.warmed += t.cells[int(tag)&mask]
+	for i := int(tag) & mask; t.cells[i] != 0; i = (i + 1) & mask {
+		if uint32(t.cells[i]>>32) == tag {
+			return int32(uint32(t.cells[i]))
+		}
 	}
+	return root
 }

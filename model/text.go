@@ -129,5 +129,10 @@ func (a *textArena) free(at uint64, n int) {
 }
 
 func (a *textArena) view(at uint64, n int) string {
-	return unsafe.String((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(a.bytes)), at)), n)
+	return unsafe.String((*byte)(a.at(at)), n)
+}
+
+// at is where the byte at an offset lies.
+func (a *textArena) at(offset uint64) unsafe.Pointer {
+	return unsafe.Add(unsafe.Pointer(unsafe.SliceData(a.bytes)), offset)
 }
