@@ -10,10 +10,12 @@ import (
 
 // batchSlack is the time that an op in a batch gets beside the one op time-out
 // of the whole batch: a hang in one of thousands of ops must show soon, and a
-// busy machine must not look like one. A black box replays, so it gets more.
+// busy machine must not look like one. A black box replays, so it gets more. For
+// each key that may be stored comes keySlack: an eviction may look at all of them.
 const (
 	batchSlack         = 2 * time.Millisecond
 	batchSlackBlackBox = 200 * time.Millisecond
+	keySlack           = 2 * time.Microsecond
 )
 
 // Oracle is one subject in a process of its own. It is used by one goroutine.
@@ -165,14 +167,24 @@ func (o *Oracle) broken(err error) error {
 
 // batchLimit is how long a batch may take.
 func (o *Oracle) batchLimit(batch []op.Sequence) time.Duration {
-	slack, ops := batchSlack, 0
+	slack := batchSlack
 	if o.BlackBox() {
 		slack = batchSlackBlackBox
 	}
+	limit := o.launch.opTimeout()
 	for i := range batch {
-		ops += len(batch[i].Ops)
+		limit += time.Duration(len(batch[i].Ops)) * (slack + time.Duration(mostStored(&batch[i]))*keySlack)
 	}
-	return o.launch.opTimeout() + time.Duration(ops)*slack
+	return limit
+}
+
+// mostStored bounds how many keys a sequence can have stored at once.
+func mostStored(s *op.Sequence) int {
+	keys := 0
+	for i := range s.Ops {
+		keys += len(s.Ops[i].Objects)
+	}
+	return max(0, min(keys, s.Slots))
 }
 
 // drop ends the process, if there is one, and says how it ended.
