@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -46,6 +47,9 @@ type environment struct {
 	line string
 }
 
+// waitWithoutAWord is how long an interrupt waits for what is under way before it says so.
+const waitWithoutAWord = 3 * time.Second
+
 func main() {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -53,7 +57,12 @@ func main() {
 	go func() {
 		<-signals
 		cancel() // what is under way is brought in and told
-		<-signals
+		select {
+		case <-signals:
+		case <-time.After(waitWithoutAWord):
+			fmt.Fprintln(os.Stderr, "diffstore: interrupted: waiting for the calls that are under way; interrupt again to end at once")
+			<-signals
+		}
 		oracle.EndAll()
 		fmt.Fprintln(os.Stderr, "diffstore: interrupted twice: what was under way is lost")
 		os.Exit(int(diff.Infrastructure))
