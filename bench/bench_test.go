@@ -22,7 +22,7 @@ import (
 )
 
 // resolve gives the launch of a spec, or skips where there is no Python.
-func resolve(t *testing.T, spec string) oracle.Launch {
+func resolve(t testing.TB, spec string) oracle.Launch {
 	t.Helper()
 	launch, err := oracle.Resolve(spec, oracle.Options{})
 	var fault *oracle.Fault
@@ -278,5 +278,29 @@ func TestTheCopyWritesTheSlotsOfTheStore(t *testing.T) {
 				t.Fatalf("put %d: slot %d written %t, by the store %t", step, slot, written, want[slot])
 			}
 		}
+	}
+}
+
+// BenchmarkCampaign compares the work of the throughput bench; ns/storeop is the
+// time of an op of a store, executed on both sides and compared.
+func BenchmarkCampaign(b *testing.B) {
+	t := &Throughput{Launch: resolve(b, "embedded"), Model: "main", Sequences: 1000, Ops: 30, Seed: 1}
+	r := &throughputRun{Throughput: t, ctx: context.Background()}
+	r.work = r.makeWork()
+	defer r.close()
+	for _, processes := range []int{1, 2} {
+		b.Run(fmt.Sprintf("processes=%d", processes), func(b *testing.B) {
+			run, ops := r.campaign(r.keep(t.Launch), processes), 0
+			b.ReportAllocs()
+			for b.Loop() {
+				s, err := run()
+				if err != nil {
+					b.Fatal(err)
+				}
+				ops += s.Ops
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(ops), "ns/storeop")
+			b.ReportMetric(0, "ns/op")
+		})
 	}
 }

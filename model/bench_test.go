@@ -58,6 +58,29 @@ func BenchmarkPut(b *testing.B) {
 	}
 }
 
+// BenchmarkLines brings cache lines from random places of 128 MiB, as many at once as
+// a put of four new keys in a large store does: four times three cells, an entry
+// released and one evicted, two lines of text brought, two released and two looked
+// up, and a slot. It is the least that such a put can take.
+func BenchmarkLines(b *testing.B) {
+	const lines = 4 * (3 + 2 + 2 + 2 + 2 + 1)
+	memory := make([]uint64, 128<<20/8)
+	for i := range memory {
+		memory[i] = uint64(i)
+	}
+	at, sum := uint64(1), uint64(0)
+	for b.Loop() {
+		for range lines {
+			at = at*6364136223846793005 + 1442695040888963407
+			sum += memory[at>>40] // of 2^24 words
+		}
+	}
+	if sum == 0 {
+		b.Fatal("nothing was read")
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*lines), "ns/line")
+}
+
 // BenchmarkGet reads eight keys of a full store in one call.
 func BenchmarkGet(b *testing.B) {
 	for _, slots := range []int{1_000, 100_000} {

@@ -114,8 +114,13 @@ func runPage(t *testing.T, root, path, page, interpreter string) {
 		return
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"testdata", "traces", "examples", "docs", "python"} {
+	for _, name := range []string{"testdata", "traces", "examples", "docs", "python", "op", "model"} {
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(root, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"go.mod", "go.sum"} { // so that parts of the module can be tested
+		if err := os.Symlink(filepath.Join(root, name), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
