@@ -63,7 +63,9 @@ func mergeAndLeave(s op.Sequence) []op.Sequence {
 		for j := range a.Objects {
 			first = append(first, a.Objects[j].Key)
 		}
-		leave(first...)
+		if len(first) > 1 {
+			leave(first...)
+		}
 		for j := range objects {
 			leave(objects[j].Key)
 		}

@@ -18,8 +18,8 @@ func TestBatchLimit(t *testing.T) {
 		want       time.Duration
 	}{
 		{slots: 10, ops: 100, want: time.Second + 100*(batchSlack+10*keySlack)},
-		{slots: 100_000, ops: 100, want: time.Second + 100*(batchSlack+100_000*keySlack)},
-		{slots: 1 << 40, ops: 2, want: time.Second + 2*(batchSlack+2000*keySlack)},
+		{slots: 1500, ops: 4, want: time.Second + 4*batchSlack + (1000+1500+1500+1500)*keySlack},
+		{slots: 1 << 40, ops: 2, want: time.Second + 2*batchSlack + (1000+2000)*keySlack},
 		{slots: -1, ops: 2, want: time.Second + 2*batchSlack},
 	} {
 		s := op.Sequence{Slots: c.slots, ObjectBytes: 1}

@@ -12,6 +12,7 @@ import (
 // of the whole batch: a hang in one of thousands of ops must show soon, and a
 // busy machine must not look like one. A black box replays, so it gets more. For
 // each key that may be stored comes keySlack: an eviction may look at all of them.
+// A store that grows gets that for its first slots alone.
 const (
 	batchSlack         = 2 * time.Millisecond
 	batchSlackBlackBox = 200 * time.Millisecond
@@ -173,18 +174,13 @@ func (o *Oracle) batchLimit(batch []op.Sequence) time.Duration {
 	}
 	limit := o.launch.opTimeout()
 	for i := range batch {
-		limit += time.Duration(len(batch[i].Ops)) * (slack + time.Duration(mostStored(&batch[i]))*keySlack)
+		s, brought := &batch[i], 0
+		for j := range s.Ops {
+			brought += len(s.Ops[j].Objects)
+			limit += slack + time.Duration(max(0, min(brought, s.Slots)))*keySlack
+		}
 	}
 	return limit
-}
-
-// mostStored bounds how many keys a sequence can have stored at once.
-func mostStored(s *op.Sequence) int {
-	keys := 0
-	for i := range s.Ops {
-		keys += len(s.Ops[i].Objects)
-	}
-	return max(0, min(keys, s.Slots))
 }
 
 // drop ends the process, if there is one, and says how it ended.

@@ -21,6 +21,8 @@ type stream struct {
 	asks   flight
 	hashes bool
 	read   int // runs so far
+	// values counts those of the runs so far: a reply is bounded as a whole.
+	values int
 	// partly says that decoder makes a tree of one run at a time. Otherwise the
 	// whole reply is a tree, and the next run stands at place.
 	partly  bool
@@ -80,7 +82,11 @@ func (r *reader) next(dst *op.Run) error {
 	i := r.read
 	if r.partly {
 		r.nodes, r.place = r.nodes[:0], 0
-		if err := r.decoder.value(2); err != nil {
+		err := r.decoder.value(2)
+		if r.values += len(r.nodes); err == nil && r.values > maxNodes {
+			err = errMany
+		}
+		if err != nil {
 			return fmt.Errorf("at byte %d: %w", r.decoder.pos, err)
 		}
 	}

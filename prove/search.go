@@ -278,9 +278,12 @@ func (r *run) land(f *flight) (over bool, err error) {
 			if d != nil {
 				return true, r.found(d, branch)
 			}
-			if !r.judge.within() || r.Bounds.Ops > 0 && len(branch.Path)+1 >= r.Bounds.Ops {
+			if !r.judge.within() {
 				r.result.Beyond++
 				continue
+			}
+			if r.Bounds.Ops > 0 && len(branch.Path)+1 >= r.Bounds.Ops {
+				continue // it was the last op
 			}
 			r.note(r.judge.encode(), uint32(f.first+i), uint32(try))
 		}
