@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/diffstore/diffstore/diff"
-	"github.com/diffstore/diffstore/op"
 	"github.com/diffstore/diffstore/oracle"
 	"github.com/diffstore/diffstore/subject"
 )
@@ -42,11 +41,6 @@ func (k *keptOpen) open() (diff.Subject, error) {
 		return nil, err
 	}
 	return &kept{s, k}, nil
-}
-
-// Receive brings the runs back one by one, as in a campaign.
-func (k *kept) Receive() (next func(dst *op.Run) error, err error) {
-	return k.Subject.(*oracle.Oracle).Receive()
 }
 
 func (k *kept) Close() {

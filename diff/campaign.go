@@ -162,11 +162,9 @@ type worker struct {
 	subjects []Subject
 	judge    Judge
 	visit    Visitor
-	// By subject: the run that is judged, what gives the next one, and room for
-	// the runs of a batch of a subject that gives them all at once.
+	// By subject: the run that is judged, and what gives the next one.
 	one   []op.Run
 	nexts []func(dst *op.Run) error
-	rooms [][]op.Run
 	found []Finding
 	known map[string]int
 	stats gen.Stats
@@ -184,7 +182,7 @@ func (s *shared) work() error {
 	n := len(subjects)
 	w := &worker{
 		shared: s, subjects: subjects, judge: s.c.Judge(), known: map[string]int{},
-		one: make([]op.Run, n), nexts: make([]func(*op.Run) error, n), rooms: make([][]op.Run, n),
+		one: make([]op.Run, n), nexts: make([]func(*op.Run) error, n),
 	}
 	if s.c.Visit != nil {
 		w.visit = s.c.Visit()
@@ -284,7 +282,7 @@ func (w *worker) collect(f *flight) error {
 	batch := f.sequences
 	f.sequences = f.sequences[:cap(f.sequences)]
 	for s, subject := range w.subjects {
-		next, err := receive(subject, w.room(s, len(batch)))
+		next, err := subject.Receive()
 		if err != nil {
 			return err
 		}
@@ -326,14 +324,6 @@ func (w *worker) collect(f *flight) error {
 		w.c.Progress(done, ops)
 	}
 	return nil
-}
-
-// room gives a subject's room for the runs of a batch.
-func (w *worker) room(subject, runs int) []op.Run {
-	for len(w.rooms[subject]) < runs {
-		w.rooms[subject] = append(w.rooms[subject], op.Run{})
-	}
-	return w.rooms[subject][:runs]
 }
 
 // report adds what the worker did to the result.

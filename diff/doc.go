@@ -19,35 +19,14 @@ type Subject interface {
 	Sees() op.Sees
 	// Submit hands over a batch that stays unchanged until it is collected.
 	Submit(batch []op.Sequence) error
-	// Collect fills one run a sequence; what it fills is valid until the next
-	// but one Collect.
-	Collect(dst []op.Run) error
+	// Runs come back one by one, so that each is compared while it lies in a near
+	// cache, and the next takes its memory.
+	op.Receiver
 	// Incidents lists what went wrong without being the store's doing.
 	Incidents() []string
 	// Stderr is the end of what the subject wrote to its standard error.
 	Stderr() string
 	Close()
-}
-
-// streamer is a subject that brings a batch back run by run, so that a run is
-// compared while it lies in a near cache and its memory is that of the one before.
-type streamer interface {
-	// Receive waits for the oldest batch under way; next fills dst with the next
-	// run of it. What it fills is valid until next is called again.
-	Receive() (next func(dst *op.Run) error, err error)
-}
-
-// receive is Receive for any subject. The runs of one that cannot do it are
-// collected into room, which is as long as the batch.
-func receive(subject Subject, room []op.Run) (next func(dst *op.Run) error, err error) {
-	if s, ok := subject.(streamer); ok {
-		return s.Receive()
-	}
-	err = subject.Collect(room)
-	return func(dst *op.Run) error {
-		*dst, room = room[0], room[1:]
-		return nil
-	}, err
 }
 
 // Open makes a subject; a campaign opens one a worker.
@@ -91,14 +70,6 @@ func (m *modelSubject) Close()              { m.store.Release() }
 func (m *modelSubject) Submit(batch []op.Sequence) error {
 	m.pending = append(m.pending, batch)
 	return nil
-}
-
-func (m *modelSubject) Collect(dst []op.Run) error {
-	next, err := m.Receive()
-	for i := 0; err == nil && i < len(dst); i++ {
-		err = next(&dst[i])
-	}
-	return err
 }
 
 func (m *modelSubject) Receive() (next func(dst *op.Run) error, err error) {

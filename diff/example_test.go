@@ -38,7 +38,7 @@ func Example_property() {
 	fmt.Println(result.Args[0].ArgFormatted)
 	// Output:
 	// false put/queue/key|key/differs-after-error
-	// slots 2, object_nbytes 1
+	// 2 slots of 1 bytes
 	// put a=61 b=62 retain a
 	// put release a a
 }

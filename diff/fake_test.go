@@ -30,21 +30,23 @@ func (b *bentSubject) Submit(batch []op.Sequence) error {
 	return b.Subject.Submit(batch)
 }
 
-func (b *bentSubject) Collect(dst []op.Run) error {
-	if err := b.Subject.Collect(dst); err != nil {
-		return err
-	}
+func (b *bentSubject) Receive() (next func(dst *op.Run) error, err error) {
+	inner, err := b.Subject.Receive()
 	batch := b.pending[0]
 	b.pending = b.pending[1:]
-	for i := range batch {
-		b.bend(&batch[i], &dst[i])
-	}
-	return nil
+	return func(dst *op.Run) error {
+		if err := inner(dst); err != nil {
+			return err
+		}
+		b.bend(&batch[0], dst)
+		batch = batch[1:]
+		return nil
+	}, err
 }
 
 var errBroken = errors.New("the subject broke")
 
-// breaking opens a subject whose Collect fails from the n-th on, counted from 0.
+// breaking opens a subject whose Receive fails from the n-th on, counted from 0.
 func breaking(open Open, n int) Open {
 	return func() (Subject, error) {
 		subject, err := open()
@@ -57,11 +59,11 @@ type breakingSubject struct {
 	left int
 }
 
-func (b *breakingSubject) Collect(dst []op.Run) error {
+func (b *breakingSubject) Receive() (next func(dst *op.Run) error, err error) {
 	if b.left--; b.left < 0 {
-		return errBroken
+		return nil, errBroken
 	}
-	return b.Subject.Collect(dst)
+	return b.Subject.Receive()
 }
 
 func (b *breakingSubject) Incidents() []string { return []string{"an incident"} }
@@ -123,7 +125,7 @@ func runOn(t *testing.T, variant string, s op.Sequence) op.Run {
 	if err := subject.Submit([]op.Sequence{s}); err != nil {
 		t.Fatal(err)
 	}
-	if err := subject.Collect(runs); err != nil {
+	if err := op.Collect(subject, runs); err != nil {
 		t.Fatal(err)
 	}
 	for i := range runs[0].Steps {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/diffstore/diffstore/gen"
@@ -93,7 +92,7 @@ func (e *evaluator) evaluate(batch []op.Sequence, visit func(i int, d *Divergenc
 		for len(e.runs[s]) < len(batch) {
 			e.runs[s] = append(e.runs[s], op.Run{})
 		}
-		if err := subject.Collect(e.runs[s][:len(batch)]); err != nil {
+		if err := op.Collect(subject, e.runs[s][:len(batch)]); err != nil {
 			return err
 		}
 	}
@@ -219,7 +218,7 @@ func (r *reducer) first(candidates []op.Sequence) (hit int, found *Divergence, e
 		hit = -1
 		err = r.evaluate(batch, func(i int, d *Divergence) bool {
 			if !r.same(d) {
-				r.failed[candidateText(&batch[i])] = true
+				r.failed[batch[i].String()] = true
 				return true
 			}
 			hit, found = from+i, d
@@ -232,24 +231,13 @@ func (r *reducer) first(candidates []op.Sequence) (hit int, found *Divergence, e
 	return -1, nil, nil
 }
 
-// candidateText is equal for equal candidates.
-func candidateText(s *op.Sequence) string {
-	var b strings.Builder
-	fmt.Fprintln(&b, s.Slots, s.ObjectBytes)
-	for i := range s.Ops {
-		b.WriteString(s.Ops[i].String())
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
 // search applies the passes until none of them finds anything simpler.
 func (r *reducer) search(s op.Sequence, d *Divergence) (op.Sequence, *Divergence, error) {
 	for improved := true; improved; {
 		improved = false
 		for _, pass := range gen.Passes {
 			for !r.exhausted() {
-				candidates := slices.DeleteFunc(pass.Candidates(s), func(c op.Sequence) bool { return r.failed[candidateText(&c)] })
+				candidates := slices.DeleteFunc(pass.Candidates(s), func(c op.Sequence) bool { return r.failed[c.String()] })
 				hit, found, err := r.first(candidates)
 				if err != nil {
 					return s, d, err

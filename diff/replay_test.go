@@ -122,23 +122,25 @@ func (l *leavesOut) Submit(batch []op.Sequence) error {
 	return l.Subject.Submit(batch)
 }
 
-func (l *leavesOut) Collect(dst []op.Run) error {
-	batch := l.pending[0]
+func (l *leavesOut) Receive() (next func(dst *op.Run) error, err error) {
+	inner, err := l.Subject.Receive()
+	batch, dead := l.pending[0], false
 	l.pending = l.pending[1:]
-	if err := l.Subject.Collect(dst); err != nil {
-		return err
-	}
-	dead := false
-	for i := range batch {
+	return func(dst *op.Run) error {
+		s := &batch[0]
+		batch = batch[1:]
+		if err := inner(dst); err != nil {
+			return err
+		}
 		switch {
 		case dead:
-			dst[i] = op.Run{}
-		case strings.Contains(batch[i].Ops[0].String(), "deadly"):
+			*dst = op.Run{}
+		case strings.Contains(s.Ops[0].String(), "deadly"):
 			dead = true
-			died(&batch[i], &dst[i])
+			died(s, dst)
 		}
-	}
-	return nil
+		return nil
+	}, err
 }
 
 func TestReplayEndsEarly(t *testing.T) {

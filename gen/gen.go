@@ -11,7 +11,6 @@ package gen
 import (
 	"fmt"
 	"reflect"
-	"strings"
 	"sync"
 
 	"github.com/diffstore/diffstore/op"
@@ -160,15 +159,4 @@ func nextOp(dst *op.Sequence) *op.Op {
 	o := &dst.Ops[n]
 	*o = op.Op{Objects: o.Objects[:0], Retain: o.Retain[:0], Release: o.Release[:0], Keys: o.Keys[:0]}
 	return o
-}
-
-// text writes a sequence for gopter's reports: the store, then one op a line.
-func text(s op.Sequence) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "slots %d, object_nbytes %d", s.Slots, s.ObjectBytes)
-	for i := range s.Ops {
-		b.WriteByte('\n')
-		b.WriteString(s.Ops[i].String())
-	}
-	return b.String()
 }

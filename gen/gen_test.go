@@ -33,14 +33,14 @@ func TestOneCaseRerunsAlone(t *testing.T) {
 		var reused op.Sequence
 		for i := range want {
 			Case(7, i, c, &reused)
-			want[i] = text(reused)
+			want[i] = reused.String()
 		}
 		for i := len(want) - 1; i >= 0; i-- {
-			if got := text(drawn(7, i, c)); got != want[i] {
+			if got := drawn(7, i, c).String(); got != want[i] {
 				t.Fatalf("%s: case %d alone:\n%s\nin order and on used memory:\n%s", info.Name, i, got, want[i])
 			}
 		}
-		if text(drawn(8, 250, c)) == want[250] {
+		if drawn(8, 250, c).String() == want[250] {
 			t.Errorf("%s: case 250 is the same for another base seed", info.Name)
 		}
 	}
@@ -49,7 +49,7 @@ func TestOneCaseRerunsAlone(t *testing.T) {
 func TestWorkersGetTheSameCases(t *testing.T) {
 	want := make([]string, 200)
 	for i := range want {
-		want[i] = text(drawn(13, i, Config{}))
+		want[i] = drawn(13, i, Config{}).String()
 	}
 	var workers sync.WaitGroup
 	for first := range 4 {
@@ -58,7 +58,7 @@ func TestWorkersGetTheSameCases(t *testing.T) {
 			for n := range want {
 				i := (n + 50*first) % len(want)
 				Case(13, i, Config{}, &s)
-				if got := text(s); got != want[i] {
+				if got := s.String(); got != want[i] {
 					t.Errorf("worker %d: case %d is\n%s\nalone it is\n%s", first, i, got, want[i])
 					return
 				}
@@ -71,11 +71,11 @@ func TestWorkersGetTheSameCases(t *testing.T) {
 func TestCasesDoNotWriteToOneAnother(t *testing.T) {
 	c := Config{}
 	first := drawn(1, 60, c)
-	before := text(first)
+	before := first.String()
 	drawn(1, 61, c)
 	drawn(1, 62, Config{ObjectBytes: 100_000})
-	if text(first) != before {
-		t.Errorf("a later case changed an earlier one:\n%s\nwas\n%s", text(first), before)
+	if first.String() != before {
+		t.Errorf("a later case changed an earlier one:\n%s\nwas\n%s", first.String(), before)
 	}
 	for i := range first.Ops {
 		for _, object := range first.Ops[i].Objects {
@@ -182,7 +182,7 @@ func TestSequencesFollowGoptersParameters(t *testing.T) {
 		}
 		return value.(op.Sequence)
 	}
-	if got, again := text(sample(3, 80)), text(sample(3, 80)); got != again {
+	if got, again := sample(3, 80).String(), sample(3, 80).String(); got != again {
 		t.Errorf("one seed gave two sequences:\n%s\nand\n%s", got, again)
 	}
 	if n := len(sample(3, 0).Ops); n != 1 {

@@ -16,7 +16,7 @@ func eachCase(t *testing.T, profile string, n int, visit func(i int, s *op.Seque
 		s := drawn(21, i, Config{Profile: profile})
 		visit(i, &s)
 		if t.Failed() {
-			t.Fatalf("case %d:\n%s", i, text(s))
+			t.Fatalf("case %d:\n%s", i, s.String())
 		}
 	}
 }

@@ -52,7 +52,7 @@ func ForAll(c Config, shrinker gopter.Shrinker, check func(op.Sequence) error) g
 		return &gopter.PropResult{
 			Status: gopter.PropFalse,
 			Labels: []string{err.Error()},
-			Args:   []*gopter.PropArg{gopter.NewPropArg(drawn, steps, last, text(last), first, text(first))},
+			Args:   []*gopter.PropArg{gopter.NewPropArg(drawn, steps, last, last.String(), first, first.String())},
 		}
 	})
 }

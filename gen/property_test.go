@@ -65,12 +65,12 @@ func TestForAllShrinksToTheSameFailure(t *testing.T) {
 	arg := result.Args[0]
 	shrunk, original := arg.Arg.(op.Sequence), arg.OrigArg.(op.Sequence)
 	if len(shrunk.Ops) != 1 || shrunk.Ops[0].Kind != op.Get {
-		t.Errorf("shrunk to\n%s", text(shrunk))
+		t.Errorf("shrunk to\n%s", shrunk.String())
 	}
 	if len(original.Ops)-arg.Shrinks != 1 {
 		t.Errorf("%d steps from %d ops to one", arg.Shrinks, len(original.Ops))
 	}
-	if !strings.HasPrefix(arg.ArgFormatted, "slots ") || !strings.Contains(arg.ArgFormatted, "\nget") {
+	if arg.ArgFormatted != shrunk.String() || !strings.Contains(arg.ArgFormatted, "\nget") {
 		t.Errorf("the argument reads %q", arg.ArgFormatted)
 	}
 	if len(result.Labels) != 1 || result.Labels[0] != "failed: get" {

@@ -62,7 +62,7 @@ func (p Pass) Candidates(s op.Sequence) []op.Sequence {
 		if order > 0 || order == 0 && !saysLess(candidate, s) {
 			continue
 		}
-		if text := text(candidate); !seen[text] {
+		if text := candidate.String(); !seen[text] {
 			seen[text] = true
 			kept = append(kept, candidate)
 		}

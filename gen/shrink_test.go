@@ -45,7 +45,7 @@ func TestEveryProposalIsValid(t *testing.T) {
 			for _, c := range pass.Propose(s) {
 				proposals[p]++
 				if len(c.Ops) > len(s.Ops) {
-					t.Fatalf("%s adds ops:\n%s\nfrom\n%s", pass.Name, text(c), text(s))
+					t.Fatalf("%s adds ops:\n%s\nfrom\n%s", pass.Name, c.String(), s.String())
 				}
 				for i := range c.Ops {
 					o := &c.Ops[i]
@@ -91,15 +91,15 @@ func TestSimplerIsAStrictOrder(t *testing.T) {
 	}
 	for i := range list {
 		if simpler[i][i] {
-			t.Fatalf("simpler than itself:\n%s", text(list[i]))
+			t.Fatalf("simpler than itself:\n%s", list[i].String())
 		}
 		for j := range list {
 			if simpler[i][j] && simpler[j][i] {
-				t.Fatalf("each simpler than the other:\n%s\n\n%s", text(list[i]), text(list[j]))
+				t.Fatalf("each simpler than the other:\n%s\n\n%s", list[i].String(), list[j].String())
 			}
 			for k := range list {
 				if simpler[i][j] && simpler[j][k] && !simpler[i][k] {
-					t.Fatalf("not transitive:\n%s\n\n%s\n\n%s", text(list[i]), text(list[j]), text(list[k]))
+					t.Fatalf("not transitive:\n%s\n\n%s\n\n%s", list[i].String(), list[j].String(), list[k].String())
 				}
 			}
 		}
@@ -112,13 +112,13 @@ func TestCandidatesAreSimpler(t *testing.T) {
 			candidates := pass.Candidates(s)
 			for _, c := range candidates {
 				if !Simpler(c, s) {
-					t.Fatalf("%s gives a candidate that is not simpler:\n%s\nfrom\n%s", pass.Name, text(c), text(s))
+					t.Fatalf("%s gives a candidate that is not simpler:\n%s\nfrom\n%s", pass.Name, c.String(), s.String())
 				}
 			}
 			simpler := map[string]bool{}
 			for _, c := range pass.Propose(s) {
 				if Simpler(c, s) {
-					simpler[text(c)] = true
+					simpler[c.String()] = true
 				}
 			}
 			if len(simpler) != len(candidates) {
@@ -135,7 +135,7 @@ func TestShrinkingEnds(t *testing.T) {
 		fails func(s op.Sequence) bool
 		ends  string
 	}{
-		"always": {func(op.Sequence) bool { return true }, "slots 0, object_nbytes 1"},
+		"always": {func(op.Sequence) bool { return true }, "0 slots of 1 bytes"},
 		"with a release behind an object": {func(s op.Sequence) bool {
 			seen := false
 			for i := range s.Ops {
@@ -145,10 +145,10 @@ func TestShrinkingEnds(t *testing.T) {
 				seen = seen || len(s.Ops[i].Objects) > 0
 			}
 			return false
-		}, "slots 0, object_nbytes 1\nput a=61\nput release a"},
+		}, "0 slots of 1 bytes\nput a=61\nput release a"},
 		"with two keys in a get": {func(s op.Sequence) bool {
 			return slices.ContainsFunc(s.Ops, func(o op.Op) bool { return len(o.Keys) > 1 && o.Keys[0] != o.Keys[1] })
-		}, "slots 0, object_nbytes 1\nget a b"},
+		}, "0 slots of 1 bytes\nget a b"},
 	} {
 		tried := 0
 		for _, s := range shrinkable(t, 8) {
@@ -164,7 +164,7 @@ func TestShrinkingEnds(t *testing.T) {
 					break
 				}
 				if evaluations++; evaluations > most {
-					t.Fatalf("%s: no end within %d candidates, at\n%s", name, most, text(s))
+					t.Fatalf("%s: no end within %d candidates, at\n%s", name, most, s.String())
 				}
 				if candidate := value.(op.Sequence); c.fails(candidate) {
 					s, next = candidate, Shrinker(candidate)
@@ -173,7 +173,7 @@ func TestShrinkingEnds(t *testing.T) {
 			if s.ObjectBytes < 1 { // refused arguments are as small as they are
 				continue
 			}
-			if got := text(s); got != c.ends {
+			if got := s.String(); got != c.ends {
 				t.Errorf("%s: ends at\n%s", name, got)
 			}
 		}
@@ -215,8 +215,8 @@ func TestPassesTakeAwayWhatTheySay(t *testing.T) {
 		{"try all keys", "put a=61 b=62 retain a b|get b", "put a=61 retain a a|get a"},
 		{"rename keys by first use", "put k9=6b|get k9", "put a=61|get a"},
 	} {
-		s, want := parsed(t, c.from), text(parsed(t, c.to))
-		found := slices.ContainsFunc(passes[c.pass].Propose(s), func(p op.Sequence) bool { return text(p) == want })
+		s, want := parsed(t, c.from), parsed(t, c.to).String()
+		found := slices.ContainsFunc(passes[c.pass].Propose(s), func(p op.Sequence) bool { return p.String() == want })
 		if !found {
 			t.Errorf("%s: %s is not proposed for %s", c.pass, c.to, c.from)
 		}
@@ -224,8 +224,8 @@ func TestPassesTakeAwayWhatTheySay(t *testing.T) {
 	fewer := parsed(t, "put a=61 retain a")
 	fewer.Slots--
 	with := passes["drop a key or an element with a slot"].Propose(parsed(t, "put a=61 b=62 retain a b"))
-	if !slices.ContainsFunc(with, func(p op.Sequence) bool { return text(p) == text(fewer) }) {
-		t.Errorf("no proposal is %s", text(fewer))
+	if !slices.ContainsFunc(with, func(p op.Sequence) bool { return p.String() == fewer.String() }) {
+		t.Errorf("no proposal is %s", fewer.String())
 	}
 	big := op.Sequence{Slots: 100, ObjectBytes: 9, Ops: parsed(t, "put a=616161616161616161 b=00").Ops}
 	slots := passes["fewer slots"].Propose(big)
@@ -234,7 +234,7 @@ func TestPassesTakeAwayWhatTheySay(t *testing.T) {
 	}
 	for _, p := range passes["smaller objects"].Propose(big) {
 		if p.ObjectBytes >= 9 || len(p.Ops[0].Objects[0].Payload) != p.ObjectBytes || len(p.Ops[0].Objects[1].Payload) != 1 {
-			t.Errorf("smaller objects: %s", text(p))
+			t.Errorf("smaller objects: %s", p.String())
 		}
 	}
 }

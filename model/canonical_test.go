@@ -299,3 +299,26 @@ func TestPeekMovesNothing(t *testing.T) {
 		t.Errorf("closed %t, next %d", s.Closed(), s.Next())
 	}
 }
+
+// TestBecomeInTheMidstOfALargeStore: a large store notes which entries came last to
+// its queue, for what to fetch ahead. As a copy of an emptier one it has fewer.
+func TestBecomeInTheMidstOfALargeStore(t *testing.T) {
+	const slots = 2 * plainTextSlots
+	l := newLoad(t, "main", slots, slots/2, 1)
+	defer l.store.Release()
+	empty := mustNew(t, "main", slots, 1)
+	if !empty.far() {
+		t.Fatal("the store is too small to note anything")
+	}
+	if err := l.store.Become(empty); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"a", "b", "c"} {
+		if err := l.store.Put([]op.Object{{Key: key, Payload: []byte{1}}}, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := l.store.Len(); got != 3 {
+		t.Errorf("%d keys are stored", got)
+	}
+}

@@ -50,9 +50,6 @@ func (s *Store) fetchHead(brought int) {
 
 // fetchCells asks for the cells of tags.
 func (s *Store) fetchCells(tags []uint32) {
-	if !s.far() {
-		return
-	}
 	for _, tag := range tags {
 		prefetch(s.table.home(tag))
 	}

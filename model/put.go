@@ -32,7 +32,7 @@ func (s *Store) put(objects []op.Object, retain, release []string) bool {
 		s.fetchArguments(release)
 		s.fetchHead(len(objects))
 	}
-	s.hashKeys(objects, retain, release)
+	s.hashKeys(objects, retain, release, far)
 	ofRetain := s.tags[len(objects):]
 	ofRelease := ofRetain[len(retain):]
 	if far {
@@ -60,13 +60,16 @@ func (s *Store) put(objects []op.Object, retain, release []string) bool {
 	return done
 }
 
-// hashKeys fills s.tags with the hashes of all keys of a put, in call order.
-func (s *Store) hashKeys(objects []op.Object, retain, release []string) {
+// hashKeys fills s.tags with the hashes of all keys of a put, in call order, and asks
+// for their cells in a store that is far.
+func (s *Store) hashKeys(objects []op.Object, retain, release []string, far bool) {
 	s.tags = s.tags[:0]
 	for i := range objects {
 		s.tags = append(s.tags, s.tagOf(objects[i].Key))
 	}
-	s.fetchCells(s.tags)
+	if far {
+		s.fetchCells(s.tags)
+	}
 	for i, key := range retain {
 		if broughtToo(objects, i, key) {
 			s.tags = append(s.tags, s.tags[i])
@@ -78,7 +81,9 @@ func (s *Store) hashKeys(objects []op.Object, retain, release []string) {
 	for _, key := range release {
 		s.tags = append(s.tags, s.tagOf(key))
 	}
-	s.fetchCells(s.tags[start:])
+	if far {
+		s.fetchCells(s.tags[start:])
+	}
 }
 
 // broughtToo tells whether a put's i-th retained key is the key of its i-th object,

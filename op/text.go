@@ -30,6 +30,18 @@ func (o Op) String() string {
 	return b.String()
 }
 
+// String writes the sequence so that equal ones are equal text: the store, then
+// one op a line.
+func (s Sequence) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d slots of %d bytes", s.Slots, s.ObjectBytes)
+	for i := range s.Ops {
+		b.WriteByte('\n')
+		b.WriteString(s.Ops[i].String())
+	}
+	return b.String()
+}
+
 func writeKeys(b *strings.Builder, word string, keys []string) {
 	if len(keys) == 0 {
 		return

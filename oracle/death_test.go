@@ -155,7 +155,7 @@ func TestFirstDeathLeavesTheRestOfTheBatchOut(t *testing.T) {
 	if err := o.Submit(batch); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Collect(runs); err != nil {
+	if err := op.Collect(o, runs); err != nil {
 		t.Fatal(err)
 	}
 	var steps []int
@@ -185,7 +185,7 @@ func TestWhatIsUnderWaySurvivesADeath(t *testing.T) {
 	}
 	for i, want := range []int{3, 2} {
 		runs := make([]op.Run, 1)
-		if err := o.Collect(runs); err != nil {
+		if err := op.Collect(o, runs); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(runs[0].Steps); got != want {

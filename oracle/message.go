@@ -100,20 +100,6 @@ func (r *reader) integer(i int32, what string) (int, error) {
 
 func notInteger(what string) error { return fmt.Errorf("%s is no integer", what) }
 
-// runs reads the reply to a batch into dst, one run a sequence. Payloads are
-// views of the message.
-func (r *reader) runs(f flight, hashes bool, dst []op.Run) error {
-	if err := r.open(f, hashes); err != nil {
-		return err
-	}
-	for i := range f.batch {
-		if err := r.next(&dst[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (r *reader) run(i int32, sequence *op.Sequence, plan *Plan, hashes bool, dst *op.Run) error {
 	refused, _, err := r.list(i, "a run", 2)
 	if err != nil {

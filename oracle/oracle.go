@@ -109,19 +109,7 @@ func (o *Oracle) Submit(batch []op.Sequence) error {
 	return nil
 }
 
-// Collect waits for the oldest batch under way and fills dst, one run a
-// sequence. What dst holds is valid until the next but one Collect or Receive.
-func (o *Oracle) Collect(dst []op.Run) error {
-	next, err := o.Receive()
-	for i := 0; err == nil && i < len(dst); i++ {
-		err = next(&dst[i])
-	}
-	return err
-}
-
-// Receive waits for the oldest batch under way. The function it gives fills dst
-// with the next run of the batch, on the memory of dst; its payloads are valid as
-// long as Collect says. Runs that are not asked for are passed over.
+// Receive is that of op.Receiver. Payloads are views of one of two buffers.
 func (o *Oracle) Receive() (next func(dst *op.Run) error, err error) {
 	f := o.pending[0]
 	o.pending = append(o.pending[:0], o.pending[1:]...)

@@ -86,7 +86,7 @@ func show(t testing.TB, launch Launch, ask Ask, batch []op.Sequence) ([]op.Run, 
 		t.Fatal(err)
 	}
 	runs := make([]op.Run, len(batch))
-	if err := o.Collect(runs); err != nil {
+	if err := op.Collect(o, runs); err != nil {
 		t.Fatal(err)
 	}
 	for i := range runs {

@@ -162,7 +162,7 @@ func TestStateThatNoWireCarries(t *testing.T) {
 					t.Fatal(err)
 				}
 				runs := make([]op.Run, 1)
-				if err := o.Collect(runs); err != nil {
+				if err := op.Collect(o, runs); err != nil {
 					wantFault(t, err, "protocol", c.says)
 					return
 				}

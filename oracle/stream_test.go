@@ -82,3 +82,17 @@ func TestStreamsReadWhatTreesDo(t *testing.T) {
 		}
 	}
 }
+
+// runs reads the reply to a batch into dst, one run a sequence. Payloads are
+// views of the message.
+func (r *reader) runs(f flight, hashes bool, dst []op.Run) error {
+	if err := r.open(f, hashes); err != nil {
+		return err
+	}
+	for i := range f.batch {
+		if err := r.next(&dst[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

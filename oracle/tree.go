@@ -154,7 +154,7 @@ func (o *Oracle) plainly(t *Tree, dst []Shown) (Work, error) {
 type Runner interface {
 	Sees() op.Sees
 	Submit(batch []op.Sequence) error
-	Collect(dst []op.Run) error
+	op.Receiver
 }
 
 // plainBatch is how many sequences of a tree are run in one request.
@@ -181,7 +181,7 @@ func Plainly(runner Runner, t *Tree, dst []Shown, contents bool) (Work, error) {
 				return work, err
 			}
 			runs := make([]op.Run, len(batch))
-			if err := runner.Collect(runs); err != nil {
+			if err := op.Collect(runner, runs); err != nil {
 				return work, err
 			}
 			for j := range runs {

@@ -182,7 +182,7 @@ func measure(c Config, open Open, r *Result) (Shape, error) {
 	if err := subject.Submit([]op.Sequence{s}); err != nil {
 		return Shape{}, err
 	}
-	if err := subject.Collect(runs); err != nil {
+	if err := op.Collect(subject, runs); err != nil {
 		return Shape{}, err
 	}
 	steps := runs[0].Steps

@@ -18,18 +18,21 @@ type counting struct {
 	per     func(put, watched int) int
 }
 
-func (c *counting) Collect(dst []op.Run) error {
-	if err := c.Subject.Collect(dst); err != nil {
-		return err
-	}
-	put := 0
-	for i := range dst[0].Steps {
-		if step := &dst[0].Steps[i]; len(step.Victims) > 0 {
-			step.Watched = c.per(put, c.watched)
-			put++
+func (c *counting) Receive() (next func(dst *op.Run) error, err error) {
+	inner, err := c.Subject.Receive()
+	return func(dst *op.Run) error {
+		if err := inner(dst); err != nil {
+			return err
 		}
-	}
-	return nil
+		put := 0
+		for i := range dst.Steps {
+			if step := &dst.Steps[i]; len(step.Victims) > 0 {
+				step.Watched = c.per(put, c.watched)
+				put++
+			}
+		}
+		return nil
+	}, err
 }
 
 func open(variant string, per func(put, watched int) int) Open {

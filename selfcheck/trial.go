@@ -3,8 +3,6 @@ package selfcheck
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/diffstore/diffstore/diff"
 	"github.com/diffstore/diffstore/gen"
@@ -37,25 +35,28 @@ func (t *trial) close() { t.store.Close() }
 // kept is a subject that outlives the campaign or reduction that it is lent to.
 type kept struct {
 	diff.Subject
-	// underWay holds how many sequences each batch has that was not collected.
-	underWay []int
+	// underWay counts the batches that were not received.
+	underWay int
 }
 
 // Submit notes the batch and hands it over.
 func (k *kept) Submit(batch []op.Sequence) error {
-	k.underWay = append(k.underWay, len(batch))
+	k.underWay++
 	return k.Subject.Submit(batch)
 }
 
-// Collect collects the oldest batch.
-func (k *kept) Collect(dst []op.Run) error {
-	k.underWay = k.underWay[1:]
-	return k.Subject.Collect(dst)
+// Receive takes the oldest batch.
+func (k *kept) Receive() (next func(dst *op.Run) error, err error) {
+	k.underWay--
+	return k.Subject.Receive()
 }
 
 // Close leaves the process running and nothing under way, for the next borrower.
 func (k *kept) Close() {
-	for len(k.underWay) > 0 && k.Collect(make([]op.Run, k.underWay[0])) == nil {
+	for k.underWay > 0 {
+		if _, err := k.Receive(); err != nil {
+			return
+		}
 	}
 }
 
@@ -115,7 +116,7 @@ func (t *trial) catch(ctx context.Context, seed uint64, o *Options) (Catch, erro
 		return c, err
 	}
 	c.Fingerprint, c.Class = reduced.Divergence.Fingerprint(), reduced.Divergence.Class
-	c.Trace, c.Length = traceText(reduced.Sequence), len(reduced.Sequence.Ops)
+	c.Trace, c.Length = reduced.Sequence.String(), len(reduced.Sequence.Ops)
 	c.Evaluations, c.Took = reduced.Evaluations, reduced.Took
 	c.Flaky, c.Exhausted = reduced.Flaky, reduced.Exhausted
 	return c, nil
@@ -131,16 +132,4 @@ func opsUntil(seed uint64, config gen.Config, d *diff.Divergence) int {
 		ops += len(s.Ops)
 	}
 	return ops
-}
-
-// traceText writes a sequence so that equal sequences are equal text: the store,
-// then one op a line.
-func traceText(s op.Sequence) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d slots of %d bytes", s.Slots, s.ObjectBytes)
-	for i := range s.Ops {
-		b.WriteByte('\n')
-		b.WriteString(s.Ops[i].String())
-	}
-	return b.String()
 }

@@ -34,7 +34,6 @@ var proveCommand = command{
 		set.IntVar(&b.ObjectBytes, "object-bytes", b.ObjectBytes, "bytes of every object")
 		set.BoolVar(&b.Misuse, "misuse", false, "add releases of keys without references, payloads of wrong sizes, and ops on a closed store")
 		set.IntVar(&b.Lost, "lost", b.Lost, "with --misuse: how many slots may be lost to payloads that do not fit")
-		set.IntVar(&b.Ops, "ops", 0, "most ops in a sequence (0: any number)")
 		set.IntVar(&f.search.MaxStates, "max-states", 20_000_000, "give up above this many states (0: never)")
 		set.Int64Var(&f.memory, "memory", 1024, "give up when the states take more than this many MiB (0: never)")
 		set.BoolVar(&f.search.Unreduced, "unreduced", false, "search each state under all names of its keys: for stores that look into keys")
